@@ -1,0 +1,44 @@
+"""The server's entry: `streamlit run app.py`.
+
+Pages and the frame around them start at `pages/main.py`; here is what belongs to the server as a
+whole: headers, compression, logging, and what all sessions share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from core.errors import PlaygroundError
+from core.text import catalogue
+from hosting.compression import CompressedOnce
+from hosting.headers import SecurityHeaders
+from hosting.logs import keep_keys_out_of_logs
+
+
+@asynccontextmanager
+async def lifespan(_app: st.App) -> AsyncIterator[None]:
+    """Prepare what all sessions share before the first of them; release it after the last."""
+    keep_keys_out_of_logs()
+    catalogue()  # a broken text file stops the start, not somebody's visit
+    yield
+
+
+def show_error(error: Exception) -> bool:
+    """Show an error raised on purpose as its own sentence; leave all others to Streamlit."""
+    if isinstance(error, PlaygroundError):
+        st.error(str(error), icon=":material/error:")
+        return True
+    return False
+
+
+app = st.App(
+    Path(__file__).resolve().parent / "pages" / "main.py",
+    lifespan=lifespan,
+    middleware=[Middleware(SecurityHeaders), Middleware(CompressedOnce)],
+    on_script_error=show_error,
+)

@@ -1,0 +1,31 @@
+"""The commands of `python -m core`, in the order of its help: one module each."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.commands import bench, catalogues, simulate
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: its name, one line of help, its arguments, what it does."""
+
+    name: str
+    help: str
+    arguments: Callable[[ArgumentParser], None]
+    run: Callable[[Namespace], None]
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("scenarios", "list the pipelines", catalogues.none, catalogues.scenarios),
+    Command("techniques", "list the optimizations", catalogues.none, catalogues.techniques),
+    Command("profiles", "list models, routes and services", catalogues.none, catalogues.profiles),
+    Command(
+        "simulate", "compare a pipeline with and without optimizations",
+        simulate.arguments, simulate.run,
+    ),
+    Command("bench", "measure the engine on this machine", bench.arguments, bench.run),
+)

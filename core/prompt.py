@@ -1,0 +1,183 @@
+"""Signature -> messages: the one renderer that turns what is asked into text.
+
+Token counts of a plan are counts of this text, never typed in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from core import tokens
+from core.plan import Field, Form, Input, Signature
+from core.request import Document, Request, Value
+
+Role = Literal["system", "user", "assistant"]
+
+SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+PER_MESSAGE_TOK = 4
+"""Tokens a chat format spends on each message's frame (role and separators)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a rendered prompt."""
+
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A rendered prompt. The first `static_messages` are the same for every request."""
+
+    messages: tuple[Message, ...]
+    static_messages: int
+
+    def tokens(self) -> int:
+        """Tokens of all messages with their frames."""
+        return sum(tokens.count(m.text) + PER_MESSAGE_TOK for m in self.messages)
+
+    def static_tokens(self) -> int:
+        """Tokens of the leading static messages: what a provider's cache could reuse."""
+        static = self.messages[: self.static_messages]
+        return sum(tokens.count(m.text) + PER_MESSAGE_TOK for m in static)
+
+
+def render(signature: Signature, request: Request, *, without: frozenset[str] = frozenset()) -> Prompt:
+    """The messages of one call for one request.
+
+    `without` names inputs whose step was skipped or gave up: their section is left out. A naive
+    prompt puts the data first and the task after it; `static_first` turns that round.
+    """
+    fixed = "\n\n".join(
+        part
+        for part in (
+            "\n".join(f"- {line}" for line in signature.instructions),
+            "\n\n".join(_example(e, signature) for e in signature.examples),
+            output_instructions(signature),
+        )
+        if part
+    )
+    sections = "\n\n".join(
+        f"## {i.value}\n{text}"
+        for i in signature.inputs
+        if i.value not in without and (text := input_text(i, request))
+    )
+    if signature.static_first:
+        return Prompt((Message("system", f"{signature.task}\n\n{fixed}"), Message("user", sections)), 1)
+    return Prompt(
+        (Message("system", signature.task), Message("user", f"{sections}\n\n{fixed}")), 1
+    )
+
+
+def _example(text: str, signature: Signature) -> str:
+    """An example answer under the keys that are asked for."""
+    if signature.short_keys:
+        for f in signature.fields:
+            text = text.replace(f'"{f.name}":', f'"{f.alias}":')
+    return text
+
+
+def output_instructions(signature: Signature) -> str:
+    """How the answer is to be written: key names, or short aliases with their meaning."""
+    if signature.form is Form.TEXT:
+        return signature.fields[0].description
+    lead = (
+        "Write one JSON object per line: first every list entry on a line of its own, then the rest."
+        if signature.form is Form.JSONL
+        else "Answer with one JSON object with these keys, in this order:"
+    )
+    lines = [_field_line(f, short=signature.short_keys) for f in signature.fields]
+    tail = ["No line breaks or spaces between the parts."] if signature.minify else []
+    if signature.concise < 1.0:
+        tail.append("Begin with the answer and keep it short.")
+    return "\n".join([lead, *lines, *tail])
+
+
+def _field_line(field: Field, *, short: bool) -> str:
+    if not short:
+        inner = f" (list of {', '.join(k for k, _ in field.items)})" if field.items else ""
+        return f"- {field.name}{inner}"
+    inner = f"; entries: {', '.join(f'{a} = {k}' for k, a in field.items)}" if field.items else ""
+    return f"- {field.alias}: {field.name}, {field.description}{inner}"
+
+
+def input_text(spec: Input, request: Request) -> str:
+    """What one input puts into the prompt; empty where the request has nothing for it."""
+    if spec.value == "message":
+        return request.message
+    if spec.value == "history":
+        return _history(spec, request)
+    if spec.value == "known":
+        return json.dumps(plain(request.known), ensure_ascii=False) if request.known else ""
+    if spec.value == "passages":
+        return _passages(spec, request)
+    value = request.values.get(spec.value)
+    return "" if value is None else as_text(value)
+
+
+def as_text(value: Value) -> str:
+    """A value as it stands in a prompt."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "\n".join(
+            v if isinstance(v, str) else json.dumps(dict(v), ensure_ascii=False) for v in value
+        )
+    return str(value)
+
+
+def plain(value: object) -> object:
+    """The same value in JSON's own types."""
+    if isinstance(value, tuple):
+        return [plain(v) for v in value]
+    if hasattr(value, "items"):
+        return {k: plain(v) for k, v in value.items()}
+    return value
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """Sentences of a text, whitespace between them dropped."""
+    return tuple(s for s in SENTENCE_END.split(text) if s.strip())
+
+
+def _history(spec: Input, request: Request) -> str:
+    turns = request.history
+    keep = len(turns) if spec.last_turns is None else min(spec.last_turns, len(turns))
+    older = turns[: len(turns) - keep]
+    memo = [f"earlier {t.role}: {sentences(t.text)[0]}" for t in older if t.role == "user"]
+    return "\n".join([*memo, *(f"{t.role}: {t.text}" for t in turns[len(turns) - keep :])])
+
+
+def _passages(spec: Input, request: Request) -> str:
+    chosen = request.passages if spec.top_k is None else request.passages[: spec.top_k]
+    lines: list[str] = []
+    used = 0
+    for document in chosen:
+        body = pruned(document, request) if spec.prune else document.text
+        line = f"[{document.id}] {document.title}: {body}"
+        used += tokens.count(line)
+        if spec.budget_tok is not None and used > spec.budget_tok and lines:
+            break
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def pruned(document: Document, request: Request) -> str:
+    """The sentences of a document that share a word with the question, verbatim; the first always."""
+    asked = _words(f"{request.values.get('query', '')} {request.message}")
+    parts = sentences(document.text)
+    kept = [s for i, s in enumerate(parts) if i == 0 or len(_words(s) & asked) >= 2]
+    return " ".join(kept)
+
+
+def _words(text: str) -> frozenset[str]:
+    """Words longer than three letters, and two-syllable stems of Korean ones."""
+    return frozenset(
+        w[:2] if "가" <= w[0] <= "힣" else w
+        for w in re.findall(r"\w+", text.lower())
+        if len(w) > 3 or ("가" <= w[0] <= "힣" and len(w) > 1)
+    )

@@ -1,0 +1,1 @@
+"""Model endpoints behind one seam (`base.Provider`)."""

@@ -1,0 +1,113 @@
+"""From step times to what the person sees: units of text and cards on the clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.dists import Array
+from core.timeline import Mask, Visible
+from core.workload import Display, Ints
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A step whose output is shown: first token, end and seconds per token, (n,) each."""
+
+    first: Array
+    end: Array
+    tpot: Array
+    streams: bool
+
+    def at(self, weight: Array) -> Array:
+        """When the tokens at these weights (n, K) are there; all at the end if not streamed."""
+        if not self.streams:
+            return np.broadcast_to(self.end[:, None], weight.shape)
+        return self.first[:, None] + self.tpot[:, None] * weight
+
+
+def arrivals(source: Ints, weight: Array, sources: list[Source]) -> Array:
+    """When each entry (n, K) of several sources' outputs is there; -inf for pads (source -1)."""
+    at = np.full(weight.shape, -np.inf)
+    for j, one in enumerate(sources):
+        at = np.where(source == j, one.at(weight), at)
+    return at
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """When each sentence or card (n, J) has passed a check that works on the stream."""
+
+    done: Array
+    real: Mask
+
+    @staticmethod
+    def worked(
+        display: Display, rows: Ints, sources: list[Source], costs: Array, per_1k_chars_s: float
+    ) -> Pieces:
+        """Piece j is done at max(its text complete, the piece before it done) + its cost."""
+        source = display.piece_source[rows]
+        ready = arrivals(source, display.piece_weight[rows], sources)
+        cost = costs + per_1k_chars_s * display.piece_chars[rows] / 1000
+        order = np.argsort(ready, axis=1, kind="stable")
+        before = np.full(len(rows), -np.inf)
+        done = np.empty_like(ready)
+        row = np.arange(len(rows))
+        for step in range(ready.shape[1]):
+            j = order[:, step]
+            real = source[row, j] >= 0
+            here = np.maximum(ready[row, j], before) + np.where(real, cost[row, j], 0.0)
+            done[row, j] = here
+            before = np.where(real, here, before)
+        return Pieces(done, source >= 0)
+
+    @property
+    def first(self) -> Array:
+        """When the first piece is through, (n,)."""
+        return np.where(self.real, self.done, np.inf).min(axis=1)
+
+    @property
+    def end(self) -> Array:
+        """When the last piece is through, (n,)."""
+        return np.where(self.real, self.done, -np.inf).max(axis=1)
+
+
+def visible(
+    display: Display,
+    served: Ints,
+    sources: list[Source],
+    pieces: Pieces | None,
+    gate: Array | None,
+    start: Array,
+    end: Array,
+    hit: Mask,
+    failed: Mask,
+    *,
+    buffered: bool,
+) -> Visible:
+    """The visible events of n requests, sorted by time in each row.
+
+    `gate` holds back everything until a check of the whole has spoken, `pieces` each piece until
+    its own check. Answers from a cache (`hit`) appear at once; failed requests show nothing.
+    """
+    source = display.source[served]
+    real = (source >= 0) & ~failed[:, None]
+    at = arrivals(source, display.weight[served], sources)
+    if pieces is not None:
+        at = np.maximum(at, np.take_along_axis(pieces.done, display.piece[served], axis=1))
+    if gate is not None:
+        at = np.maximum(at, gate[:, None])
+    at = np.where(hit[:, None], start[:, None], at)
+    if buffered:
+        at = np.broadcast_to(end[:, None], at.shape)
+    last = np.where(real, at, -np.inf).max(axis=1, keepdims=True)
+    at = np.where(real, at, np.where(np.isfinite(last), last, 0.0))
+    chars = np.where(real, display.chars[served], 0.0)
+    closes = display.closes[served] & real
+    unit = np.broadcast_to(np.arange(source.shape[1]), source.shape)
+    if display.exclusive and pieces is None:
+        return Visible(at, chars, closes, unit)
+    order = np.argsort(at, axis=1, kind="stable")
+    sort = lambda a: np.take_along_axis(a, order, axis=1)  # noqa: E731
+    return Visible(sort(at), sort(chars), sort(closes), sort(unit))

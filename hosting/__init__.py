@@ -1,0 +1,1 @@
+"""What the web server adds around Streamlit: headers, compression, a log without keys."""

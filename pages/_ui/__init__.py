@@ -1,0 +1,1 @@
+"""What pages share: the frame, the language, components. Nothing here computes a latency."""
