@@ -6,6 +6,7 @@ whole: headers, compression, logging, and what all sessions share.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,12 +20,17 @@ from hosting.compression import CompressedOnce
 from hosting.headers import SecurityHeaders
 from hosting.logs import keep_keys_out_of_logs
 
+_LOG = logging.getLogger(__name__)
+
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Prepare what all sessions share before the first of them; release it after the last."""
     keep_keys_out_of_logs()
     catalogue()  # a broken text file stops the start, not somebody's visit
+    if st.get_option("runner.postScriptGC"):
+        # A hidden option: it may vanish from Streamlit without notice, or the file was not found.
+        _LOG.warning("runner.postScriptGC is on: many visitors at once will wait")
     yield
 
 

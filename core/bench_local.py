@@ -20,7 +20,7 @@ from statistics import median
 import numpy as np
 
 from core.calibrate import calibrate, measure, probe_plan
-from core.errors import UnknownName
+from core.errors import Unavailable, UnknownName
 from core.local.machine import foreign_share, read_cpu
 from core.local.provider import LocalProvider
 from core.providers.base import CallRequest, ChunkKind, Message, Usage
@@ -45,6 +45,7 @@ _LETTER = (
 _EDITED = _LETTER.replace("Friday", "Thursday").replace("thirty", "sixty")
 _SHORT = "Of course, I will gladly look into that for you."
 _GONE_LIMIT_S = 10.0
+_PROC = Path("/proc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +62,12 @@ class Call:
 
 
 def cache_reuse(repeats: int = 3) -> Figures:
-    """A static prefix of 1,000 tokens read afresh against reused: TTFT of both, cold / warm."""
+    """Compare TTFT with a prefix of 1,000 tokens read afresh and reused; `ratio` is cold / warm."""
     return asyncio.run(_cache_reuse(repeats))
 
 
 def predicted_output(repeats: int = 3) -> Figures:
-    """A letter with two words changed, by the large model, with and without its draft known.
+    """Compare decoding a letter with two words changed with and without its draft known (large).
 
     Both arms have the draft in the prompt; `ratio` is plain / predicted decode time.
     """
@@ -84,7 +85,13 @@ def crowd(asks: int = 20) -> Figures:
 
 
 def orphans() -> Figures:
-    """Kill an app whose engines are at work: how many engines are left, and when they were gone."""
+    """Kill an app whose engines are at work: how many engines are left, and when they were gone.
+
+    Raises:
+        Unavailable: this system has no /proc to see other processes in.
+    """
+    if not _PROC.is_dir():
+        raise Unavailable("this bench looks at processes in /proc, which is not here")
     holder = subprocess.Popen(
         [sys.executable, "-c", "from core.bench_local import hold; hold()"],
         cwd=_ROOT,
@@ -294,7 +301,7 @@ async def _call(provider: LocalProvider, request: CallRequest) -> Call:
 def _runs(pid: int) -> bool:
     """Whether a process runs; one that has ended and waits to be reaped does not."""
     try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        state = (_PROC / f"{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return False
     return state != "Z"

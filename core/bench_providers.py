@@ -103,38 +103,43 @@ def _at(url: str) -> Endpoint:
 async def _row(emulator: Emulator, case: _Case, n: int) -> OverheadRow:
     provider = case.provider(emulator)
     request = CallRequest(case.model, (Message("user", "?"),), scripted_text=ANSWER)
+    reader, writer = await asyncio.open_connection(HOST, emulator.port)
     try:
         await provider.warm_up()
         raw, through = [], []
         for _ in range(n):
-            raw.append(await _raw_ttft_s(emulator.port, case.path, case.body))
+            raw.append(await _raw_ttft_s(reader, writer, case))
             through.append(await _ttft_s(provider, request))
     finally:
         await provider.aclose()
+        writer.close()
+        await writer.wait_closed()
     return OverheadRow(provider.name, n, statistics.median(raw), statistics.median(through))
 
 
-async def _raw_ttft_s(port: int, path: str, body: dict[str, object]) -> float:
+async def _raw_ttft_s(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, case: _Case
+) -> float:
     """Return the time from the request's last byte to the piece that completes the mark."""
     loop = asyncio.get_running_loop()
-    data = json.dumps(body).encode()
-    head = f"POST {path} HTTP/1.1\r\nhost: {HOST}\r\ncontent-length: {len(data)}\r\n\r\n"
-    reader, writer = await asyncio.open_connection(HOST, port)
-    try:
-        writer.write(head.encode() + data)
-        await writer.drain()
-        sent_s = loop.time()
-        seen = b""
-        while MARK.encode() not in seen:
-            piece = await reader.read(1 << 16)
-            arrived_s = loop.time()
-            if not piece:
-                raise BrokenStream("the emulator closed the connection before the first token")
-            seen += piece
-        return arrived_s - sent_s
-    finally:
-        writer.close()
-        await writer.wait_closed()
+    data = json.dumps(case.body).encode()
+    head = f"POST {case.path} HTTP/1.1\r\nhost: {HOST}\r\ncontent-length: {len(data)}\r\n\r\n"
+    writer.write(head.encode() + data)
+    await writer.drain()
+    sent_s = loop.time()
+    first_s: float | None = None
+    seen = b""
+    while not seen.endswith(b"\r\n0\r\n\r\n"):  # the end of a chunked body
+        piece = await reader.read(1 << 16)
+        arrived_s = loop.time()
+        if not piece:
+            raise BrokenStream("the emulator closed the connection in the middle of an answer")
+        seen += piece
+        if first_s is None and MARK.encode() in seen:
+            first_s = arrived_s
+    if first_s is None:
+        raise BrokenStream("the emulator's answer has no first token")
+    return first_s - sent_s
 
 
 async def _ttft_s(provider: Provider, request: CallRequest) -> float:

@@ -17,20 +17,52 @@ from enum import StrEnum
 from typing import Literal
 
 from core.errors import InvalidPlan, UnknownName
+from core.policies import (
+    Cache,
+    Cascade,
+    Deadline,
+    Gate,
+    Hedge,
+    Policy,
+    Retry,
+    Speculate,
+    Timeout,
+)
+from core.signature import Field, Form, Input, Shown, Signature
+
+__all__ = [
+    "REQUEST_VALUES",
+    "AnswerCache",
+    "Cache",
+    "Cascade",
+    "Deadline",
+    "Field",
+    "Form",
+    "Gate",
+    "Hedge",
+    "Input",
+    "LlmStep",
+    "ModelRole",
+    "Plan",
+    "Policy",
+    "Retry",
+    "ShowStep",
+    "Shown",
+    "Signature",
+    "SmallIf",
+    "Speculate",
+    "Step",
+    "Timeout",
+    "Transport",
+    "When",
+    "WorkKind",
+    "WorkStep",
+]
 
 REQUEST_VALUES: tuple[str, ...] = ("message", "history", "known")
 """Values every request brings along; all others are produced by a step."""
 
 ModelRole = Literal["large", "small"]
-Shown = Literal["no", "text", "cards"]
-
-
-class Form(StrEnum):
-    """How an LLM step writes its output fields."""
-
-    TEXT = "text"
-    JSON = "json"
-    JSONL = "jsonl"
 
 
 class WorkKind(StrEnum):
@@ -44,77 +76,6 @@ class WorkKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """One output field of an LLM step.
-
-    `alias` is its short JSON key. `routine` fields are read off the input, `open` ones need
-    judgement. `read=False` marks a field nobody reads. `reads` names the inputs this field needs,
-    None for all of the signature's. A list of cards has `items`: (key, short key) of each entry.
-    """
-
-    name: str
-    alias: str
-    description: str
-    difficulty: Literal["routine", "open"] = "routine"
-    shown: Shown = "no"
-    read: bool = True
-    reads: tuple[str, ...] | None = None
-    items: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """One value put into a prompt, with what is left of it: turns, items, tokens, sentences."""
-
-    value: str
-    last_turns: int | None = None
-    top_k: int | None = None
-    budget_tok: int | None = None
-    prune: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """What an LLM step is asked: a signature, not a string; `core.prompt` renders it.
-
-    `static_first` puts everything that never changes before everything that does.
-    """
-
-    task: str
-    instructions: tuple[str, ...]
-    inputs: tuple[Input, ...]
-    fields: tuple[Field, ...]
-    examples: tuple[str, ...] = ()
-    form: Form = Form.JSON
-    short_keys: bool = False
-    minify: bool = False
-    static_first: bool = False
-    answer_first: bool = False
-    concise: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not self.fields:
-            raise InvalidPlan(f"signature {self.task[:40]!r} has no output field")
-        for kind in ("name", "alias"):
-            names = [getattr(f, kind) for f in self.fields]
-            twice = {n for n in names if names.count(n) > 1}
-            if twice:
-                raise InvalidPlan(f"output field {kind} {min(twice)!r} is used twice in one call")
-        known = {i.value for i in self.inputs}
-        for f in self.fields:
-            for value in f.reads or ():
-                if value not in known:
-                    raise InvalidPlan(f"field {f.name!r} reads {value!r}, not an input of its call")
-        if self.form is Form.TEXT and len(self.fields) != 1:
-            raise InvalidPlan(f"a text answer has one field, {self.task[:40]!r} has more")
-
-    @property
-    def routine(self) -> bool:
-        """Whether no field needs judgement."""
-        return all(f.difficulty == "routine" for f in self.fields)
-
-
-@dataclass(frozen=True, slots=True)
 class When:
     """A step runs only where this true/false value is `is_true`."""
 
@@ -123,65 +84,21 @@ class When:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeout:
-    """Give up after `after_s` and go on without the step's values."""
+class SmallIf:
+    """A rule on the request: the small model answers it if its task is one of `tasks` and its
+    message and history together have at most `max_tok` tokens.
+    """
 
-    after_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """After a failure try again, at most `attempts` in all, `backoff_s` apart."""
-
-    attempts: int
-    backoff_s: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Hedge:
-    """Send the same work again after `delay_s`; the first answer wins, both are paid."""
-
-    delay_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Cache:
-    """Look the step's result up by `key` (value names) first; the lookup is paid on misses too."""
-
-    key: tuple[str, ...]
-    lookup: str
-    ttl_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Speculate:
-    """Start with the step `guard` instead of after it; wasted where the guard says no."""
-
-    guard: str
-
-
-@dataclass(frozen=True, slots=True)
-class Cascade:
-    """Ask the small model first, check with service `gate`, escalate the share that fails."""
-
-    gate: str
-    escalation_rate: float
-
-
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """One time limit for the request: with less than `left_s` to go this step is left out."""
-
-    slo_s: float
-    left_s: float
-
-
-Policy = Timeout | Retry | Hedge | Cache | Speculate | Cascade | Deadline
+    tasks: tuple[str, ...]
+    max_tok: int
 
 
 @dataclass(frozen=True, slots=True)
 class LlmStep:
-    """A model call. `decides` are true/false values that follow from its fields at no cost."""
+    """A model call. `decides` are true/false values that follow from its fields at no cost.
+
+    `role` is the model that does it; requests that meet `small_if` go to the small one.
+    """
 
     id: str
     signature: Signature
@@ -195,6 +112,7 @@ class LlmStep:
     predict: bool = False
     prompt_cache: bool = False
     max_output_tok: int | None = None
+    small_if: SmallIf | None = None
 
     @property
     def kind(self) -> str:
@@ -216,8 +134,10 @@ class LlmStep:
 class WorkStep:
     """Work of a service (`core.profiles.Service`); `per_piece` handles a stream sentence-wise.
 
-    `layers` makes it a look-up of finished answers: the caches it asks, in order. It then gives
-    one true/false value: whether they all missed.
+    `layers` makes it a look-up of answers that are at hand: what it asks, in order. It then gives
+    one true/false value: whether they all missed. `scope` is the share of the index a search looks
+    at: a search in process, which compares everything, takes that share of its time. A rerank that
+    is left out passes on what it read.
     """
 
     id: str
@@ -232,6 +152,7 @@ class WorkStep:
     piece_sentences: int = 1
     announce: bool = False
     layers: tuple[AnswerCache, ...] = ()
+    scope: float = 1.0
 
     @property
     def kind(self) -> str:
@@ -241,24 +162,33 @@ class WorkStep:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCache:
-    """A cache of finished answers: exact, or semantic with a similarity threshold and guards."""
+    """Answers that are at hand without a model, one layer of a look-up.
 
-    layer: Literal["exact", "semantic", "precomputed"]
+    `exact` and `semantic` remember finished answers for `ttl_s`, the latter by a similarity
+    `threshold`, with `guards` against near misses. `precomputed` holds those of the `entries` most
+    popular requests from the start. `fixed` is a table of replies to small talk in known words,
+    `not_found` a fixed reply where the documents do not hold the answer.
+    """
+
+    layer: Literal["exact", "semantic", "precomputed", "fixed", "not_found"]
     ttl_s: float
     threshold: float = 1.0
     guards: bool = True
+    entries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ShowStep:
     """What the person sees: the values in `reads`, once the checks in `gates` allow it.
 
-    `early` shows text before the checks have spoken; they still run, and may withdraw it.
+    `early` shows text before the checks have spoken; they still run, and may withdraw it. `notes`
+    are values that only add a remark at the end: it ends after them, but they hold nothing back.
     """
 
     id: str
     reads: tuple[str, ...]
     gates: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     early: bool = False
     after: tuple[str, ...] = ()
     when: tuple[When, ...] = ()
@@ -318,9 +248,7 @@ class Plan:
             for other in step.after:
                 if other not in ids:
                     raise InvalidPlan(f"step {step.id!r} is after unknown step {other!r}")
-            for policy in step.policies:
-                if isinstance(policy, Speculate) and policy.guard not in ids:
-                    raise InvalidPlan(f"step {step.id!r} speculates on unknown {policy.guard!r}")
+            _check_guards(step, producer, ids)
         object.__setattr__(self, "steps", _ordered(self.steps, needs))
         object.__setattr__(self, "needs", needs)
         object.__setattr__(self, "producer", producer)
@@ -352,18 +280,25 @@ class Plan:
         return next(s for s in self.steps if isinstance(s, ShowStep))
 
     def waits(self, step_id: str) -> tuple[str, ...]:
-        """Ids of all steps it waits for, by data or by order."""
-        return tuple(dict.fromkeys(self.needs[step_id] + self.step(step_id).after))
+        """Ids of all steps whose end it depends on, by data, by order or as its guard."""
+        step = self.step(step_id)
+        return tuple(dict.fromkeys((*self.needs[step_id], *step.after, *guards(step))))
+
+    def starts_after(self, step_id: str) -> tuple[str, ...]:
+        """Ids of all steps it waits for before it starts: all but the guards it speculates on."""
+        guarding = guards(self.step(step_id))
+        return tuple(w for w in self.waits(step_id) if w not in guarding)
 
     def ancestors(self, step_id: str) -> frozenset[str]:
         """Everything that has surely ended when this step starts."""
+        guarding = guards(self.step(step_id))
         seen: set[str] = set()
-        stack = list(self.waits(step_id))
+        stack = list(self.starts_after(step_id))
         while stack:
             top = stack.pop()
             if top not in seen:
                 seen.add(top)
-                stack.extend(self.waits(top))
+                stack.extend(w for w in self.waits(top) if w not in guarding)
         return frozenset(seen)
 
     def with_steps(self, *changed: Step, drop: tuple[str, ...] = ()) -> Plan:
@@ -384,6 +319,22 @@ class Plan:
         return replace(self, steps=tuple(steps))
 
 
+def guards(step: Step) -> tuple[str, ...]:
+    """Ids of the steps it speculates on."""
+    return tuple(p.guard for p in step.policies if isinstance(p, Speculate))
+
+
+def _check_guards(step: Step, producer: Mapping[str, str], ids: set[str]) -> None:
+    """A guard exists, and nothing but conditions is taken from it."""
+    for guard in guards(step):
+        if guard not in ids:
+            raise InvalidPlan(f"step {step.id!r} speculates on unknown {guard!r}")
+        for value in step.reads:
+            if producer.get(value) == guard:
+                problem = f"reads {value!r} of {guard!r}, which it does not wait for"
+                raise InvalidPlan(f"step {step.id!r} {problem}")
+
+
 def _producers(steps: tuple[Step, ...]) -> dict[str, str]:
     ids = [s.id for s in steps]
     twice = {i for i in ids if ids.count(i) > 1}
@@ -402,8 +353,8 @@ def _producers(steps: tuple[Step, ...]) -> dict[str, str]:
 
 
 def _needs_of(step: Step, producer: Mapping[str, str]) -> tuple[str, ...]:
-    gates = step.gates if isinstance(step, ShowStep) else ()
-    values = (*step.reads, *gates, *(w.value for w in step.when))
+    held = (*step.gates, *step.notes) if isinstance(step, ShowStep) else ()
+    values = (*step.reads, *held, *(w.value for w in step.when))
     needed: list[str] = []
     for value in values:
         if value in REQUEST_VALUES:
@@ -422,7 +373,7 @@ def _ordered(steps: tuple[Step, ...], needs: Mapping[str, tuple[str, ...]]) -> t
     done: dict[str, Step] = {}
     left = list(steps)
     while left:
-        ready = [s for s in left if all(w in done for w in (*needs[s.id], *s.after))]
+        ready = [s for s in left if all(w in done for w in _behind(s, needs))]
         if not ready:
             raise InvalidPlan(f"steps wait for each other: {_cycle(left, needs)}")
         done[ready[0].id] = ready[0]
@@ -430,12 +381,17 @@ def _ordered(steps: tuple[Step, ...], needs: Mapping[str, tuple[str, ...]]) -> t
     return tuple(done.values())
 
 
+def _behind(step: Step, needs: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """All steps that stand before it: those it waits for, and its guards."""
+    return (*needs[step.id], *step.after, *guards(step))
+
+
 def _cycle(left: list[Step], needs: Mapping[str, tuple[str, ...]]) -> str:
     by_id = {s.id: s for s in left}
     path = [left[0].id]
     while True:
         here = by_id[path[-1]]
-        following = next(w for w in (*needs[here.id], *here.after) if w in by_id)
+        following = next(w for w in _behind(here, needs) if w in by_id)
         if following in path:
             return " -> ".join([*path[path.index(following) :], following])
         path.append(following)

@@ -60,9 +60,9 @@ def address_allowed(text: str, *, allow_private: bool) -> bool:
     address = _unwrapped(ipaddress.ip_address(text.partition("%")[0]))
     if any(address in network for network in NEVER):
         return False
-    if allow_private and (address.is_private or address.is_loopback):
-        return not address.is_unspecified
-    return address.is_global and not address.is_multicast
+    if address.is_unspecified or address.is_multicast:
+        return False
+    return address.is_global or allow_private
 
 
 def _unwrapped(address: Address) -> Address:

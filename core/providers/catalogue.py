@@ -123,7 +123,7 @@ def _fake(entry: Entry, choices: Choices) -> Provider:  # noqa: ARG001  (nothing
 PROVIDERS: tuple[Entry, ...] = (
     Entry(
         "openai",
-        "providers.title.openai",
+        "provider.title.openai",
         _openai,
         key_variable="OPENAI_API_KEY",
         base_url="https://api.openai.com/v1",
@@ -131,7 +131,7 @@ PROVIDERS: tuple[Entry, ...] = (
     ),
     Entry(
         "openai-responses",
-        "providers.title.openai_responses",
+        "provider.title.openai_responses",
         _openai_responses,
         key_variable="OPENAI_API_KEY",
         base_url="https://api.openai.com/v1",
@@ -139,7 +139,7 @@ PROVIDERS: tuple[Entry, ...] = (
     ),
     Entry(
         "anthropic",
-        "providers.title.anthropic",
+        "provider.title.anthropic",
         _anthropic,
         key_variable="ANTHROPIC_API_KEY",
         base_url="https://api.anthropic.com",
@@ -147,14 +147,14 @@ PROVIDERS: tuple[Entry, ...] = (
     ),
     Entry(
         "compatible",
-        "providers.title.compatible",
+        "provider.title.compatible",
         _compatible,
         key_variable="COMPATIBLE_API_KEY",
         key_optional=True,
         takes_url=True,
     ),
-    Entry("local", "providers.title.local", _local),
-    Entry("fake", "providers.title.fake", _fake),
+    Entry("local", "provider.title.local", _local),
+    Entry("fake", "provider.title.fake", _fake),
 )
 """In the order in which people see them."""
 

@@ -21,7 +21,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from core.errors import BrokenStream, EngineError, InputError
+from core.errors import BrokenStream, EngineError
 from core.keys import scrub
 from core.providers import normalise
 from core.providers.base import CallRequest, Chunk, ChunkKind, Message, Usage
@@ -161,7 +161,7 @@ class HostedProvider(ABC, Generic[ClientT, EventT]):
         try:
             async with asyncio.timeout(WARM_UP_S):
                 await http.get(self._endpoint.base_url)
-        except (httpx2.HTTPError, TimeoutError, InputError):
+        except (httpx2.HTTPError, TimeoutError):
             return
 
     async def stream(self, request: CallRequest) -> AsyncIterator[Chunk]:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import httpcore2
 import httpx2
 
-from core.errors import InputError
 from core.providers.endpoint import Allowed
 
 WIRE = "playground_wire"
@@ -52,7 +51,7 @@ class StampingTransport(httpx2.AsyncBaseTransport):
                 wire.sent_s = asyncio.get_running_loop().time()
             elif event == "connection.connect_tcp.complete":
                 wire.cold = True
-                await self._check_peer(info.get("return_value"))
+                await self._check_peer(request, info.get("return_value"))
 
         request.extensions = {**request.extensions, "trace": trace}
         response = await self._inner.handle_async_request(request)
@@ -68,7 +67,7 @@ class StampingTransport(httpx2.AsyncBaseTransport):
         """Close all connections."""
         await self._inner.aclose()
 
-    async def _check_peer(self, connection: object) -> None:
+    async def _check_peer(self, request: httpx2.Request, connection: object) -> None:
         """Refuse the address the name resolved to this time, before anything is sent to it."""
         if self._allowed is None:
             return
@@ -76,7 +75,8 @@ class StampingTransport(httpx2.AsyncBaseTransport):
         peer = connection.get_extra_info("server_addr")
         if not peer or not self._allowed(str(peer[0])):
             await connection.aclose()
-            raise InputError("the base URL's host led to a private or reserved address")
+            reason = "the base URL's host led to a private or reserved address"
+            raise httpx2.ConnectError(reason, request=request)
 
 
 class _StampedBody(httpx2.AsyncByteStream):
@@ -142,8 +142,10 @@ def connect(
         max_keepalive_connections=20 if keep_alive_s > 0 else 0,
         keepalive_expiry=keep_alive_s,
     )
-    proxy = _proxy_for(httpx2.URL(base_url))
-    inner = httpx2.AsyncHTTPTransport(limits=limits, proxy=proxy)
+    url = httpx2.URL(base_url)
+    proxy = _proxy_for(url)
+    # Without TLS there is nothing to verify, and no certificates to load for a tenth of a second.
+    inner = httpx2.AsyncHTTPTransport(verify=url.scheme == "https", limits=limits, proxy=proxy)
     transport = StampingTransport(inner, allowed if proxy is None else None)
     timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S)
     return httpx2.AsyncClient(transport=transport, timeout=timeout, follow_redirects=False)

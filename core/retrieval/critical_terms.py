@@ -36,11 +36,14 @@ class Group:
 
     id: str
     terms: tuple[Term, ...]
+    any_named: re.Pattern[str]
     alone: bool
     directed: bool
 
     def named_in(self, question: str) -> frozenset[str]:
         """Return the members the (normalised) question names."""
+        if not self.any_named.search(question):
+            return frozenset()
         found = [term for term in self.terms if term.named.search(question)]
         if not self.directed or len(found) < 2:
             return frozenset(term.name for term in found)
@@ -51,15 +54,20 @@ class Group:
 
 def critical_differences(asked: str, cached: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return what only one of the two questions names, for each of them; both empty if nothing."""
-    one, other = _plain(asked), _plain(cached)
     only_asked: set[str] = set()
     only_cached: set[str] = set()
-    for group in groups():
-        a, b = group.named_in(one), group.named_in(other)
+    for group, a, b in zip(groups(), _named(asked), _named(cached), strict=True):
         if a != b and (group.alone or (a and b)):
             only_asked |= a - b
             only_cached |= b - a
     return frozenset(only_asked), frozenset(only_cached)
+
+
+@lru_cache(maxsize=4096)
+def _named(question: str) -> tuple[frozenset[str], ...]:
+    """Return what a question names, by group; kept, since cached questions come back."""
+    plain = " ".join(unicodedata.normalize("NFKC", question).casefold().split())
+    return tuple(group.named_in(plain) for group in groups())
 
 
 @lru_cache(maxsize=1)
@@ -81,9 +89,11 @@ def read_groups(file: Path) -> tuple[Group, ...]:
 
 def _group(raw: dict[str, object]) -> Group:
     terms = cast("dict[str, list[str]]", raw["terms"])
+    made = tuple(_term(name, *forms) for name, forms in terms.items())
     return Group(
         str(raw["id"]),
-        tuple(_term(name, *forms) for name, forms in terms.items()),
+        made,
+        re.compile("|".join(f"(?:{term.named.pattern})" for term in made), re.IGNORECASE),
         bool(raw.get("alone", False)),
         bool(raw.get("directed", False)),
     )
@@ -92,12 +102,8 @@ def _group(raw: dict[str, object]) -> Group:
 def _term(name: str, english: str, korean: str) -> Term:
     return Term(
         name,
-        re.compile(rf"\b(?:{english})\b|{korean}", re.IGNORECASE),
+        re.compile(rf"\b(?:{english})\b|(?:{korean})", re.IGNORECASE),
         re.compile(
             rf"\bfrom\s+(?:\w+\s+)?(?:{english})\b|(?:{korean})\s?(?:에서|발)", re.IGNORECASE
         ),
     )
-
-
-def _plain(question: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", question).casefold().split())

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 
 from core.errors import InputError, UnknownName
 from core.request import Lang
@@ -65,14 +66,18 @@ class CacheScope:
         `leave_out` names parts to ignore. It exists to show what then goes wrong; nothing that
         serves answers passes it. Raises: UnknownName for a part that does not exist.
         """
-        dropped = set(leave_out)
-        for name in dropped - set(SCOPE_PARTS):
-            raise UnknownName("part of the cache scope", name, SCOPE_PARTS)
-        kept = [(part, str(getattr(self, part))) for part in SCOPE_PARTS if part not in dropped]
-        return digest(*(text for pair in kept for text in pair))
+        return _partition(self, frozenset(leave_out))
 
 
 SCOPE_PARTS: tuple[str, ...] = tuple(field.name for field in fields(CacheScope))
+
+
+@lru_cache(maxsize=1024)
+def _partition(scope: CacheScope, dropped: frozenset[str]) -> str:
+    for name in sorted(dropped - set(SCOPE_PARTS)):
+        raise UnknownName("part of the cache scope", name, SCOPE_PARTS)
+    kept = [(part, str(getattr(scope, part))) for part in SCOPE_PARTS if part not in dropped]
+    return digest(*(text for pair in kept for text in pair))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +107,9 @@ class Question:
 
 def digest(*parts: str) -> str:
     """Return 128 bits, in hex, of the parts and their borders: ("ab", "c") is not ("a", "bc")."""
-    joined = hashlib.blake2b(digest_size=16)
+    pieces: list[bytes] = []
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass")
-        joined.update(len(raw).to_bytes(8, "big"))
-        joined.update(raw)
-    return joined.hexdigest()
+        pieces.append(len(raw).to_bytes(8, "big"))
+        pieces.append(raw)
+    return hashlib.blake2b(b"".join(pieces), digest_size=16).hexdigest()

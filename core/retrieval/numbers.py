@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _WORDS_EN = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
@@ -63,6 +64,7 @@ _DURATIONS_KO = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=4096)
 def numbers(question: str) -> frozenset[str]:
     """Return the quantities of a question, each as value and unit, e.g. `30 day`, `2`."""
     text = unicodedata.normalize("NFKC", question).casefold()

@@ -39,7 +39,9 @@ class SentenceReranker:
     stage; `CrossEncoder` takes any model a user names.
     """
 
-    def __init__(self, encoder: Encoder, documents: Sequence[Document], keyword: KeywordIndex):
+    def __init__(
+        self, encoder: Encoder, documents: Sequence[Document], keyword: KeywordIndex
+    ) -> None:
         """Encode the titles and sentences of all `documents`, which `keyword` holds too."""
         parts = [(titled(d), d.title, *sentences(d.text)) for d in documents]
         rows = encoder.encode([part for own in parts for part in own])
@@ -60,6 +62,11 @@ class SentenceReranker:
             + KEYWORD_WEIGHT * by_words.get(passage.id, 0.0) / most
             for passage in passages
         ]
+
+    def whole(self, passage_id: str) -> Vectors:
+        """Return the vector of a passage as a whole."""
+        row: Vectors = self._rows[passage_id][0]
+        return row
 
     def closeness(self, vector: Vectors, passage_id: str) -> float:
         """Return the mean cosine of the whole passage and of its best sentence or title."""

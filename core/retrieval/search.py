@@ -20,7 +20,7 @@ from core.retrieval.fuse import reciprocal_rank
 from core.retrieval.index import Hit, VectorIndex
 from core.retrieval.keys import digest
 from core.retrieval.keyword import KeywordIndex
-from core.retrieval.rerank import Reranker, SentenceReranker, reorder, scores_are_close, titled
+from core.retrieval.rerank import Reranker, SentenceReranker, reorder, scores_are_close
 from core.retrieval.script import normalise, script_of
 from core.retrieval.store import Store, check_ttl
 from core.retrieval.vectors import Encoder, Vectors
@@ -59,8 +59,8 @@ class Found:
     """What a search brought.
 
     `hits` has up to `top_k` documents, best first. `evidence` is the closeness of the best one, a
-    cosine whatever the method, and None where nothing was found: see `is_weak`. `stages` holds the
-    seconds of each stage that ran.
+    cosine whatever the method, and None where nothing was found: see `assemble.is_weak`. `stages`
+    holds the seconds of each stage that ran.
     """
 
     hits: tuple[Hit, ...]
@@ -101,7 +101,7 @@ class Library:
     def search(
         self,
         question: str,
-        settings: SearchSettings = SearchSettings(),  # noqa: B008 - frozen
+        settings: SearchSettings = SearchSettings(),
         vector: Vectors | None = None,
     ) -> Found:
         """Return the passages for a question; `vector` is its embedding where that is known.
@@ -172,12 +172,13 @@ class _Shelf:
 
     def __init__(self, reader: Encoder, documents: Sequence[Document]) -> None:
         ids = [document.id for document in documents]
-        self.index = VectorIndex(reader.dim)
-        self.index.add(ids, reader.encode([titled(document) for document in documents]))
         # A word of the title counts twice: titles of help texts name their subject.
         texts = [f"{d.title} {d.title} {d.text}" for d in documents]
         self.keyword = KeywordIndex(ids, texts)
         self.reranker = SentenceReranker(reader, documents, self.keyword)
+        self.index = VectorIndex(reader.dim)
+        for passage_id in ids:
+            self.index.add([passage_id], self.reranker.whole(passage_id).reshape(1, -1))
 
 
 class _Clock:
@@ -193,16 +194,6 @@ class _Clock:
         self._last_s = now_s
 
 
-EVIDENCE_FLOOR: Mapping[str, float] = {"minilm-en": 0.45, "use-multi": 0.35}
-"""Closeness below which the library is unlikely to hold the answer, by encoder; from
-`bench retrieval`, which shows what it catches and what it costs."""
-
-
-def is_weak(found: Found, floor: float) -> bool:
-    """Return whether to say "not found" at once instead of writing a long answer without grounds."""
-    return found.evidence is None or found.evidence < floor
-
-
 class CachedSearch:
     """The retrieval layer: the hits of questions seen before, by tenant and index version."""
 
@@ -216,7 +207,7 @@ class CachedSearch:
         self._tenant = tenant
         self._ttl_s = ttl_s
 
-    def search(self, question: str, settings: SearchSettings = SearchSettings()) -> Found:  # noqa: B008 - frozen
+    def search(self, question: str, settings: SearchSettings = SearchSettings()) -> Found:
         """Return the hits kept for this question, or search and keep them.
 
         Stages are empty on a hit: none ran.

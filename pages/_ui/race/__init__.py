@@ -32,6 +32,7 @@ SCRIPTS: Final = (
     "pane.js",
     "ruler.js",
     "tooltip.js",
+    "rows.js",
     "waterfall.js",
     "facts.js",
     "controls.js",
@@ -39,18 +40,27 @@ SCRIPTS: Final = (
 )
 """Joined in this order into the one module the browser loads."""
 
-_HERE: Final = Path(__file__).parent
+STYLES: Final = (
+    "frame.css",
+    "panes.css",
+    "controls.css",
+    "waterfall.css",
+    "perception.css",
+    "facts.css",
+    "narrow.css",
+)
+"""Joined in this order: what is narrow speaks last."""
 
 
-def script() -> str:
-    """Join the browser's part into one ES module."""
-    return "\n".join((_HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
+def _joined(folder: str, names: tuple[str, ...]) -> str:
+    here = Path(__file__).parent / folder
+    return "\n".join((here / name).read_text(encoding="utf-8") for name in names)
 
 
 _mount = st.components.v2.component(
     "latency_race",
-    css=(_HERE / "race.css").read_text(encoding="utf-8"),
-    js=script(),
+    css=_joined("styles", STYLES),
+    js=_joined("scripts", SCRIPTS),
 )
 
 

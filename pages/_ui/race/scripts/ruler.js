@@ -1,4 +1,4 @@
-/* The shared time axis: ticks, and the handle that drags the clock. It is the page's scrub slider. */
+/* The shared time axis: its ticks, and the handle that drags the clock. It is the scrub slider. */
 
 const TICK_STEPS_S = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300];
 const TICK_ROOM_PX = 64;

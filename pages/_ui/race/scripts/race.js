@@ -1,4 +1,4 @@
-/* The race: two lanes, one clock. Streamlit calls the default export again on the same node whenever
+/* The race: two lanes, one clock. Streamlit calls the default export again on the same node when
    the data or the theme changes, without running the previous call's cleanup; all state therefore
    lives in one object per node, and every call only hands it the newest data. */
 
@@ -103,8 +103,7 @@ class Race {
       return pane.root;
     });
     arrange(this.stage, roots);
-    for (const id of this.#panes.keys())
-      if (!lanes.some((lane) => lane.id === id)) this.#panes.delete(id);
+    keepOnly(this.#panes, lanes);
     this.ends = lanes.map((lane) => ({
       id: lane.id,
       end: laneEnd(lane),
@@ -112,7 +111,7 @@ class Race {
     }));
   }
 
-  /* A run plays by itself once: not for those who asked for calm, nor again when a page is revisited. */
+  /* A run plays by itself once: not for those who asked for calm, nor anew on a revisited page. */
   #begin(run) {
     const left = this.#run === null ? LEFT_AT.get(run) : undefined;
     this.#run = run;

@@ -1,4 +1,5 @@
-/* Building blocks of the race: nodes, icons, numbers. Text enters the page as text, never as markup. */
+/* Building blocks of the race: nodes, icons, numbers, words. Text enters the page as text, never
+   as markup. */
 
 const SVG_NS = "http://www.w3.org/2000/svg";
 
@@ -54,12 +55,16 @@ const ICONS = {
   compute:
     "M4.6 4.6h6.8v6.8H4.6zM6.4 2.2v2.4M9.6 2.2v2.4M6.4 11.4v2.4M9.6 11.4v2.4" +
     "M2.2 6.4h2.4M2.2 9.6h2.4M11.4 6.4h2.4M11.4 9.6h2.4",
-  show: "M1.6 8S4 3.9 8 3.9 14.4 8 14.4 8 12 12.1 8 12.1 1.6 8 1.6 8zM8 6.3a1.7 1.7 0 1 1 0 3.4 1.7 1.7 0 0 1 0-3.4",
+  show:
+    "M1.6 8S4 3.9 8 3.9 14.4 8 14.4 8 12 12.1 8 12.1 1.6 8 1.6 8z" +
+    "M8 6.3a1.7 1.7 0 1 1 0 3.4 1.7 1.7 0 0 1 0-3.4",
   check: "M3.2 8.4l3.2 3.2 6.4-7.2",
   place:
-    "M8 14.2s4.3-4.3 4.3-7.5a4.3 4.3 0 0 0-8.6 0c0 3.2 4.3 7.5 4.3 7.5zM8 5.3a1.4 1.4 0 1 1 0 2.8 1.4 1.4 0 0 1 0-2.8",
+    "M8 14.2s4.3-4.3 4.3-7.5a4.3 4.3 0 0 0-8.6 0c0 3.2 4.3 7.5 4.3 7.5z" +
+    "M8 5.3a1.4 1.4 0 1 1 0 2.8 1.4 1.4 0 0 1 0-2.8",
   withdrawn: "M3 8h10M5.5 4.4h5M5.5 11.6h5",
 };
+const STEP_KINDS = ["llm", "embed", "search", "rerank", "fetch", "compute", "show"];
 const FILLED = new Set(["play", "pause"]);
 
 function icon(name) {

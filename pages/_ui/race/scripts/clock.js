@@ -1,7 +1,7 @@
-/* One clock for everything on screen: a single animation-frame loop that runs only while playing. */
+/* One clock for everything on screen: one loop of animation frames, running only while it plays. */
 
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
-const LONGEST_FRAME_S = 0.25; // a tab that was hidden goes on from where it stood instead of leaping
+const LONGEST_FRAME_S = 0.25; // a tab that was hidden goes on from where it stood
 
 class Clock {
   #request = null;

@@ -1,0 +1,240 @@
+"""The Playground's controls: pipeline and question, models, toggles, presets. All in the address."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.metrics import READING_EN_CPS, READING_KO_CPS, Reader
+from core.nearest import MAX_MESSAGE_CHARS, Match, asking, nearest
+from core.profiles import (
+    DEFAULT_LARGE,
+    DEFAULT_ROUTE,
+    DEFAULT_SMALL,
+    Setting,
+    models,
+    routes,
+    setting,
+)
+from core.request import Request
+from core.rewrite import Choice, Range, Technique
+from core.scenarios import SCENARIOS, Scenario, scenario
+from core.techniques import HEADLINE_ORDER, PRESETS, TECHNIQUES, choose, technique
+from pages._ui.address import keep_choice, keep_choices
+from pages._ui.lang import language, tr
+
+FIRST_SCREEN: tuple[str, ...] = ("streaming", "short_keys", "parallel", "small_model")
+"""What is switched on for a first visitor: enough to see both kinds of latency fall."""
+
+OTHERS = tuple(t.id for t in TECHNIQUES if not t.headline)
+_BEFORE_PRESET = "toggles_before_preset"
+
+
+def pick_scenario() -> Scenario:
+    """Which pipeline."""
+    keep_choice("pipeline", SCENARIOS, default=SCENARIOS[0])
+    name = st.segmented_control(
+        tr("playground.scenario"),
+        SCENARIOS,
+        key="pipeline",
+        format_func=lambda s: scenario(s).title[language()],
+        required=True,
+    )
+    return scenario(str(name))
+
+
+def pick_request(base: Scenario) -> tuple[Scenario, Request, Match | None]:
+    """An example question, or the person's own words with the example that answers them.
+
+    Raises InputError for a message that is too long.
+    """
+    keep_choice("source", ("example", "own"), default="example")
+    with st.container(horizontal=True, vertical_alignment="bottom", key="question_row"):
+        source = st.segmented_control(
+            tr("playground.source"),
+            ("example", "own"),
+            key="source",
+            format_func=lambda s: tr(f"playground.{s}"),
+            required=True,
+        )
+        if source == "own":
+            message = st.text_input(
+                tr("playground.message"),
+                key="ask",
+                placeholder=tr("playground.message_hint"),
+                max_chars=MAX_MESSAGE_CHARS,
+                bind="query-params",
+            )
+            match = nearest(base, message) if message.strip() else None
+            if match is not None and match.answers:
+                own = asking(base, message.strip())
+                return own, own.requests[0], match
+            return base, _first(base), match
+        ids = [r.id for r in sorted(base.requests, key=lambda r: r.lang != language())]
+        keep_choice(f"{base.id}_q", ids, default=base.requests[0].id)
+        chosen = st.selectbox(
+            tr("playground.request"),
+            ids,
+            key=f"{base.id}_q",
+            format_func=lambda i: _caption(base.request(i)),
+        )
+    return base, base.request(str(chosen)), None
+
+
+def _first(base: Scenario) -> Request:
+    return next(r for r in base.requests if r.lang == language() and not r.history)
+
+
+def _caption(request: Request) -> str:
+    """The question, with a mark where a conversation goes before it."""
+    return f"… {request.message}" if request.history else request.message
+
+
+def pick_setting() -> tuple[Setting, Reader]:
+    """Models, network path and reading pace."""
+    usable = [name for name, profile in models().items() if not profile.missing]
+    large = _model("large", usable, DEFAULT_LARGE)
+    small = _model("small", usable, DEFAULT_SMALL)
+    paths = list(routes())
+    route = st.selectbox(
+        tr("playground.route"),
+        paths,
+        index=paths.index(DEFAULT_ROUTE),
+        key="route",
+        bind="query-params",
+    )
+    pace = st.slider(
+        tr("playground.pace"),
+        0.5,
+        4.0,
+        1.0,
+        0.1,
+        key="pace",
+        bind="query-params",
+        help=tr("playground.pace_help", en=READING_EN_CPS, ko=READING_KO_CPS),
+    )
+    return setting(large, small, str(route)), Reader(pace)
+
+
+def _model(role: str, usable: list[str], default: str) -> str:
+    chosen = st.selectbox(
+        tr(f"playground.{role}"),
+        usable,
+        index=usable.index(default),
+        key=role,
+        bind="query-params",
+    )
+    return str(chosen)
+
+
+def pick_techniques() -> tuple[Choice, ...]:
+    """Presets, the headline toggles by principle, all others in a list that can be searched."""
+    _presets()
+    chosen: list[str] = []
+    with st.container(gap="xsmall", key="toggles"):
+        for principle, ids in by_principle(HEADLINE_ORDER).items():
+            st.caption(tr(f"principle.{principle}"))
+            chosen += [t for t in ids if _toggle(t)]
+    if OTHERS:
+        keep_choices("also", OTHERS)
+        chosen += st.multiselect(
+            tr("playground.more", n=len(OTHERS)),
+            OTHERS,
+            key="also",
+            format_func=lambda t: tr(f"technique.{t}.title"),
+            placeholder=tr("playground.search"),
+        )
+    params = _parameters(chosen)
+    return choose(chosen, params)
+
+
+def by_principle(ids: Sequence[str]) -> dict[int, list[str]]:
+    """The techniques by principle, principles in order of first mention."""
+    groups: dict[int, list[str]] = {}
+    for t in ids:
+        groups.setdefault(technique(t).principle, []).append(t)
+    return groups
+
+
+def _toggle(technique_id: str) -> bool:
+    what = tr(f"technique.{technique_id}.help")
+    catch = tr(f"technique.{technique_id}.catch")
+    return st.toggle(
+        tr(f"technique.{technique_id}.title"),
+        value=technique_id in FIRST_SCREEN,
+        key=technique_id,
+        bind="query-params",
+        help=f"{what}\n\n{catch}",
+    )
+
+
+def _presets() -> None:
+    with st.container(horizontal=True, gap="small", key="presets"):
+        for name in PRESETS:
+            st.button(
+                tr(f"preset.{name}.title"),
+                key=f"preset_{name}",
+                help=tr(f"preset.{name}.help"),
+                on_click=_use_preset,
+                args=(name,),
+                type="tertiary",
+            )
+        if _BEFORE_PRESET in st.session_state:
+            st.button(
+                tr("playground.undo"),
+                key="preset_undo",
+                help=tr("playground.undo_help"),
+                on_click=_undo,
+                type="tertiary",
+                icon=":material/undo:",
+            )
+
+
+def _use_preset(name: str) -> None:
+    st.session_state[_BEFORE_PRESET] = _switched_on()
+    _switch(PRESETS[name])
+
+
+def _undo() -> None:
+    _switch(st.session_state.pop(_BEFORE_PRESET))
+
+
+def _switched_on() -> tuple[str, ...]:
+    on = [t for t in HEADLINE_ORDER if st.session_state.get(t)]
+    return (*on, *st.session_state.get("also", ()))
+
+
+def _switch(wanted: Sequence[str]) -> None:
+    for t in HEADLINE_ORDER:
+        st.session_state[t] = t in wanted
+    if OTHERS:
+        st.session_state["also"] = [t for t in OTHERS if t in wanted]
+
+
+def _parameters(chosen: Sequence[str]) -> dict[str, dict[str, object]]:
+    """A widget for each parameter of what is switched on, made from its type and limits."""
+    having = [t for t in map(technique, chosen) if dataclasses.fields(t.params)]
+    found: dict[str, dict[str, object]] = {}
+    if having:
+        with st.expander(tr("playground.parameters")):
+            for t in having:
+                st.caption(f"**{tr(f'technique.{t.id}.title')}**")
+                found[t.id] = {f.name: _parameter(t, f) for f in dataclasses.fields(t.params)}
+    return found
+
+
+def _parameter(t: Technique, field: dataclasses.Field[object]) -> object:
+    label = tr(f"technique.{t.id}.param.{field.name}")
+    key = f"{t.id}_{field.name}"
+    limits: Range | None = field.metadata.get("range")
+    options: Sequence[str] | None = field.metadata.get("choices")
+    if options:
+        return st.selectbox(label, options, key=key, bind="query-params")
+    if limits is None:
+        return st.checkbox(label, value=bool(field.default), key=key, bind="query-params")
+    kind = int if isinstance(field.default, int) else float
+    low, high, step = kind(limits.low), kind(limits.high), kind(limits.step)
+    value = kind(field.default)  # type: ignore[call-overload]
+    return st.slider(label, low, high, value, step, key=key, bind="query-params")
