@@ -1,8 +1,8 @@
 """What measuring through a provider adds to the time to first token.
 
 The yardstick is a bare socket on the same event loop that waits for the same bytes of the same
-emulated model. Both are clocked from the moment the request was handed to the system, in turns, so
-that what else the machine does hits both alike.
+emulated model, which runs in a process of its own. Both are clocked from the moment the request
+was handed to the system, in turns, so that what else the machine does hits both alike.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.emulator import EmulatedModel, Emulator, serve
+from core.emulator import Address, EmulatedModel, serve_apart
 from core.emulator.server import HOST
 from core.errors import BrokenStream
 from core.providers.base import CallRequest, ChunkKind, Message, Provider
@@ -57,7 +57,7 @@ class _Warmable(Provider, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    provider: Callable[[Emulator], _Warmable]
+    provider: Callable[[Address], _Warmable]
     path: str
     body: dict[str, object]
     model: str
@@ -65,11 +65,11 @@ class _Case:
 
 def overhead(n: int = 40) -> tuple[OverheadRow, ...]:
     """Measure every hosted provider; takes about `n` * 0.05 s each. Call without a running loop."""
-    with serve(EmulatedModel(ttft_s=TTFT_S, tpot_s=0.001)) as emulator:
+    with serve_apart(EmulatedModel(ttft_s=TTFT_S, tpot_s=0.001)) as emulator:
         return asyncio.run(_rows(emulator, n))
 
 
-async def _rows(emulator: Emulator, n: int) -> tuple[OverheadRow, ...]:
+async def _rows(emulator: Address, n: int) -> tuple[OverheadRow, ...]:
     return tuple([await _row(emulator, case, n) for case in _cases()])
 
 
@@ -100,7 +100,7 @@ def _at(url: str) -> Endpoint:
     return Endpoint(url, "none", scripted=True)
 
 
-async def _row(emulator: Emulator, case: _Case, n: int) -> OverheadRow:
+async def _row(emulator: Address, case: _Case, n: int) -> OverheadRow:
     provider = case.provider(emulator)
     request = CallRequest(case.model, (Message("user", "?"),), scripted_text=ANSWER)
     reader, writer = await asyncio.open_connection(HOST, emulator.port)

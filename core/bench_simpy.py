@@ -83,7 +83,7 @@ class _Model:
 
     def piece_ends(self, step: LlmStep) -> Counter[int]:
         """How many sentences or cards each token completes."""
-        last = {u.piece: u.token for u in call(self.scenario, step).units[self.row]}
+        last = {u.piece: u.known for u in call(self.scenario, step).units[self.row]}
         return Counter(last.values())
 
     def check(self, step: WorkStep) -> Iterator[Any]:

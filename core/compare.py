@@ -34,12 +34,19 @@ class Comparison:
         return change(a, b, rng=np.random.default_rng((seed, 0xB007)))
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def rewritten(
     scenario: Scenario, choices: tuple[Choice, ...], setting: Setting
 ) -> tuple[Plan, tuple[LogEntry, ...]]:
-    """The scenario's plan under these choices, and the log."""
-    return apply(scenario.plan, choices, Context(scenario, setting))
+    """The scenario's plan under these choices, and the log.
+
+    What the choices before the last one did is remembered, so neighbouring sets cost one rewrite.
+    """
+    if not choices:
+        return scenario.plan, ()
+    plan, log = rewritten(scenario, choices[:-1], setting)
+    plan, last = apply(plan, choices[-1:], Context(scenario, setting))
+    return plan, log + last
 
 
 def compare(

@@ -19,13 +19,13 @@ STALL_S = 0.1
 
 def first(t_s: Array, where: Mask) -> Array:
     """Time of the first event for which `where` holds."""
-    found: Array = np.where(where, t_s, np.inf).min(axis=1, initial=np.inf)
+    found: Array = t_s.min(axis=1, where=where, initial=np.inf)
     return np.where(np.isfinite(found), found, np.nan)
 
 
 def last(t_s: Array, where: Mask) -> Array:
     """Time of the last event for which `where` holds."""
-    found: Array = np.where(where, t_s, -np.inf).max(axis=1, initial=-np.inf)
+    found: Array = t_s.max(axis=1, where=where, initial=-np.inf)
     return np.where(np.isfinite(found), found, np.nan)
 
 
@@ -75,6 +75,15 @@ class Reading:
     stall_longest_s: Array
     finished_s: Array
     begin_s: Array
+
+
+def reader_wait(t_s: Array, chars: Array, pace: Array) -> Array:
+    """The wait of `read` alone: max over chunks of t_k - (characters before k)/pace."""
+    before = np.cumsum(chars, axis=1)
+    before -= chars
+    behind = t_s - before / pace[:, None]
+    wait = behind.max(axis=1, where=chars > 0, initial=-np.inf)
+    return np.where(np.isfinite(wait), wait, np.nan)
 
 
 def read(t_s: Array, chars: Array, pace: Array) -> Reading:

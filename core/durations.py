@@ -17,6 +17,7 @@ from core.plan import (
     Cache,
     Cascade,
     Deadline,
+    Gate,
     Hedge,
     LlmStep,
     Plan,
@@ -24,6 +25,7 @@ from core.plan import (
     Retry,
     Speculate,
     Timeout,
+    WorkKind,
     WorkStep,
 )
 from core.profiles import (
@@ -43,13 +45,17 @@ from core.timeline import Mask
 class Spell:
     """One stretch of work, arrays (n,): to its first output, to its end, and what it used.
 
+    `begun` is when the first token was made, which may be before `first`, when something comes out:
+    a gate or a guard can hold it back. `cap` is the token time after which the output was cut off.
     `ok` is False where it failed; `absent` where the plan goes on without its values; `cached`
     where a cache answered. `tpot` is seconds per token (0 for work without tokens).
     """
 
+    begun: Array
     first: Array
     end: Array
     tpot: Array
+    cap: Array
     ok: Mask
     absent: Mask
     cached: Mask
@@ -71,6 +77,15 @@ class Counted:
     tokens_out: Array
     decode: Array
     rejected: Array
+
+    def at_most(self, limit_tok: Array, where: Mask) -> Counted:
+        """The same with the output cut off after `limit_tok` (n,) tokens in some places."""
+        cut = where & (self.tokens_out > limit_tok)
+        return replace(
+            self,
+            tokens_out=np.where(cut, limit_tok, self.tokens_out),
+            decode=np.where(cut, np.minimum(self.decode, limit_tok - 1.0), self.decode),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,18 +127,24 @@ def connect_s(plan: Plan, setting: Setting, step_id: str) -> float:
 
 
 def llm_spell(
-    plan: Plan, setting: Setting, step: LlmStep, counted: Counted, luck: Luck
+    plan: Plan,
+    setting: Setting,
+    step: LlmStep,
+    counted: Counted,
+    luck: Luck,
+    to_small: Mask | None = None,
 ) -> Spell:
-    """An LLM call with its policies."""
+    """An LLM call with its policies; `to_small` (n,) goes to the small model whatever its role."""
     before = connect_s(plan, setting, step.id) + rtt_s(plan, setting)
 
     def attempt(suffix: str) -> Spell:
-        return _call(setting.model(step.role), plan, step.id, counted, luck, before, suffix)
+        own = _call(setting.model(step.role), plan, step.id, counted, luck, before, suffix)
+        return own if to_small is None else chosen(to_small, small(suffix), own)
 
     def small(suffix: str) -> Spell:
         return _call(setting.small, plan, step.id, counted, luck, before, suffix)
 
-    return _wrapped(step.policies, attempt, small, setting, step.id, luck)
+    return _wrapped(step.policies, attempt, _Around(setting, step.id, luck, small))
 
 
 def _call(
@@ -135,12 +156,14 @@ def _call(
     tpot = luck.draw(model.tpot(), step_id, "tpot" + suffix) / (FAST_TIER_SPEED if tier else 1.0)
     uncached = counted.tokens_in - counted.reusable
     first = before + wait + PER_1K_TOK_S * uncached / 1000
-    cost = _cost(model, counted) * (FAST_TIER_PRICE if tier else 1.0)
+    cost = cost_usd(model, counted) * (FAST_TIER_PRICE if tier else 1.0)
     none = np.zeros(luck.n, dtype=bool)
     return Spell(
         first,
+        first,
         first + tpot * counted.decode,
         tpot,
+        np.full(luck.n, np.inf),
         ~none,
         none,
         none,
@@ -153,7 +176,7 @@ def _call(
     )
 
 
-def _cost(model: Profile, counted: Counted) -> Array:
+def cost_usd(model: Profile, counted: Counted) -> Array:
     """USD; NaN where the model has no published price. Rejected tokens are billed as output."""
     price_in = np.nan if model.input_price is None else model.input_price
     price_out = np.nan if model.output_price is None else model.output_price
@@ -172,98 +195,161 @@ def work_spell(
     service = setting.service(step.service)
 
     def attempt(suffix: str) -> Spell:
-        took = luck.draw(service.latency(), step.id, "work" + suffix)
+        took = luck.draw(service_latency(setting, step), step.id, "work" + suffix)
         took = took + service.per_1k_chars_s * chars / 1000
         failed = luck.below(service.fail_rate, step.id, "fail" + suffix)
-        return _plain_spell(took, ok=~failed)
+        return plain_spell(took, ok=~failed)
 
-    return _wrapped(step.policies, attempt, attempt, setting, step.id, luck, hit)
+    return _wrapped(step.policies, attempt, _Around(setting, step.id, luck, attempt, hit))
 
 
-def _plain_spell(took: Array, *, ok: Mask) -> Spell:
+def service_latency(setting: Setting, step: WorkStep) -> Latency:
+    """How long a step's service works; a search in process only looks at its share of the index."""
+    service = setting.service(step.service)
+    scope = step.scope if step.work is WorkKind.SEARCH and not service.remote else 1.0
+    return service.latency().scaled(scope)
+
+
+def plain_spell(took: Array, *, ok: Mask) -> Spell:
+    """Work that takes so long and puts everything out at its end."""
     n = len(took)
     zero, none = np.zeros(n), np.zeros(n, dtype=bool)
-    return Spell(took, took, zero, ok, none, none, zero, zero, zero, zero, zero, zero)
+    never = np.full(n, np.inf)
+    return Spell(
+        took, took, took, zero, never, ok, none, none, zero, zero, zero, zero, zero, zero
+    )
 
 
 def _no_hit(_: Cache) -> Mask:
     raise AssertionError("a cache policy belongs to a work step")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Around:
+    """What policies ask of a step's surroundings."""
+
+    setting: Setting
+    step_id: str
+    luck: Luck
+    small: Callable[[str], Spell]
+    hit: Callable[[Cache], Mask] = _no_hit
+
+    def asked(self, service: str, purpose: str) -> Array:
+        """Seconds a service takes to say something."""
+        return self.luck.draw(self.setting.service(service).latency(), self.step_id, purpose)
+
+    def below(self, rate: float, purpose: str) -> Mask:
+        """Which requests meet an event of this probability."""
+        return self.luck.below(rate, self.step_id, purpose)
+
+
 def _wrapped(
-    policies: tuple[Policy, ...],
-    attempt: Callable[[str], Spell],
-    small: Callable[[str], Spell],
-    setting: Setting,
-    step_id: str,
-    luck: Luck,
-    hit: Callable[[Cache], Mask] = _no_hit,
+    policies: tuple[Policy, ...], attempt: Callable[[str], Spell], around: _Around
 ) -> Spell:
-    """The first attempt with each policy laid round it, innermost first."""
-    spell = attempt("")
+    """The first attempt with each policy laid round it, innermost first.
+
+    An attempt's suffix tells it from the others of its step and names its luck.
+    """
     for policy in policies:
         match policy:
-            case Timeout(after_s):
-                spell = timed_out(spell, after_s)
-            case Retry(attempts, backoff_s):
-                for number in range(2, attempts + 1):
-                    spell = retried(spell, attempt(f".try{number}"), backoff_s)
-            case Hedge(delay_s):
-                spell = hedged(spell, attempt(".hedge"), delay_s)
-            case Cache():
-                lookup = luck.draw(setting.service(policy.lookup).latency(), step_id, "lookup")
-                spell = looked_up(spell, lookup, hit(policy))
-            case Cascade(gate, rate):
-                check = luck.draw(setting.service(gate).latency(), step_id, "gate")
-                escalated = luck.below(rate, step_id, "escalate")
-                spell = cascaded(small(".small"), check, spell, escalated)
+            case Timeout() | Retry() | Hedge():
+                attempt = _patient(policy, attempt)
+            case Cache() | Gate() | Cascade():
+                attempt = _asking(policy, attempt, around)
             case Speculate() | Deadline():
-                pass  # they move the step's start or leave it out: see core.simulate
+                pass  # they depend on when the step is ready: see core.placing
             case _:
                 assert_never(policy)
-    return spell
+    return attempt("")
 
 
-def timed_out(spell: Spell, after_s: float) -> Spell:
+def _patient(
+    policy: Timeout | Retry | Hedge, inner: Callable[[str], Spell]
+) -> Callable[[str], Spell]:
+    """An attempt that is given up, made again or made twice."""
+
+    def attempt(suffix: str) -> Spell:
+        match policy:
+            case Timeout(after_s):
+                return timed_out(inner(suffix), after_s)
+            case Retry(attempts, backoff_s):
+                spell = inner(suffix)
+                for number in range(2, attempts + 1):
+                    spell = retried(spell, inner(f"{suffix}.try{number}"), backoff_s)
+                return spell
+            case Hedge(delay_s):
+                return hedged(inner(suffix), inner(f"{suffix}.hedge"), delay_s)
+            case _:
+                assert_never(policy)
+
+    return attempt
+
+
+def _asking(
+    policy: Cache | Gate | Cascade, inner: Callable[[str], Spell], around: _Around
+) -> Callable[[str], Spell]:
+    """An attempt that asks a service whether it is needed, or whether a small one will do."""
+
+    def attempt(suffix: str) -> Spell:
+        match policy:
+            case Cache(_, lookup, _):
+                took, found = around.asked(lookup, "lookup" + suffix), around.hit(policy)
+                spell = looked_up(inner(suffix), took, found)
+                return replace(spell, cached=spell.cached | found)
+            case Gate(check, share):
+                took = around.asked(check, "check" + suffix)
+                needed = around.below(share, "needed" + suffix)
+                return looked_up(inner(suffix), took, ~needed)
+            case Cascade(gate, rate):
+                took = around.asked(gate, "gate" + suffix)
+                bad = around.below(rate, "escalate" + suffix)
+                return cascaded(around.small(f"{suffix}.small"), took, inner(suffix), bad)
+            case _:
+                assert_never(policy)
+
+    return attempt
+
+
+def timed_out(spell: Spell, after_s: float | Array) -> Spell:
     """Give up after `after_s`, or when it fails, and go on without the values."""
     late = (spell.end > after_s) | ~spell.ok
     end = np.minimum(spell.end, after_s)
-    first = np.minimum(spell.first, end)
-    return replace(spell, first=first, end=end, ok=spell.ok | late, absent=spell.absent | late)
+    written = np.divide(end - spell.begun, spell.tpot, out=np.zeros_like(end), where=spell.tpot > 0)
+    return replace(
+        spell,
+        first=np.minimum(spell.first, end),
+        end=end,
+        cap=np.where(late, np.minimum(spell.cap, written), spell.cap),
+        ok=spell.ok | late,
+        absent=spell.absent | late,
+    )
 
 
 def retried(spell: Spell, again: Spell, backoff_s: float) -> Spell:
     """Where it failed, wait and try again: attempts end to end."""
     bad = ~spell.ok
     offset = np.where(bad, spell.end + backoff_s, 0.0)
-    return replace(
-        _chosen(bad, _shifted(again, offset), spell),
-        calls=spell.calls + np.where(bad, again.calls, 0.0),
-        cost_usd=spell.cost_usd + np.where(bad, again.cost_usd, 0.0),
-    )
+    return _used_by_both(chosen(bad, _shifted(again, offset), spell), spell, again, bad)
 
 
 def hedged(spell: Spell, second: Spell, delay_s: float) -> Spell:
     """A second attempt after `delay_s` where the first is still silent; the first answer wins."""
     sent = spell.first > delay_s
     late = _shifted(second, np.full(len(spell.end), delay_s))
-    wins = sent & ((late.first < spell.first) | ~spell.ok)
-    both = _chosen(wins, late, spell)
-    return replace(
-        both,
-        calls=spell.calls + np.where(sent, second.calls, 0.0),
-        cost_usd=spell.cost_usd + np.where(sent, second.cost_usd, 0.0),
-    )
+    wins = sent & second.ok & ((late.first < spell.first) | ~spell.ok)
+    fails_later = sent & ~second.ok & ~spell.ok & (late.end > spell.end)
+    return _used_by_both(chosen(wins | fails_later, late, spell), spell, second, sent)
 
 
 def looked_up(spell: Spell, lookup: Array, hit: Mask) -> Spell:
     """The look-up always, the work only where it missed."""
     return replace(
         spell,
+        begun=lookup + np.where(hit, 0.0, spell.begun),
         first=lookup + np.where(hit, 0.0, spell.first),
         end=lookup + np.where(hit, 0.0, spell.end),
         ok=spell.ok | hit,
-        cached=spell.cached | hit,
+        absent=spell.absent & ~hit,
     )
 
 
@@ -271,21 +357,35 @@ def cascaded(small: Spell, check: Array, large: Spell, escalated: Mask) -> Spell
     """The small model, the gate, and the large one where the gate fails; nothing shows before."""
     passed = replace(small, first=small.end + check, end=small.end + check)
     again = _shifted(large, small.end + check)
-    out = _chosen(escalated, again, passed)
+    out = chosen(escalated, again, passed)
+    return _used_by_both(out, small, large, escalated)
+
+
+def started_again(spell: Spell, again: Spell, where: Mask) -> Spell:
+    """What a first attempt and, in some places, a second one used; times are the last one's."""
+    if not where.any():
+        return spell
+    return _used_by_both(chosen(where, again, spell), spell, again, where)
+
+
+def _used_by_both(out: Spell, spell: Spell, more: Spell, where: Mask) -> Spell:
+    """The spell `out` with what one attempt used and, in some places, a second one."""
     return replace(
         out,
-        calls=small.calls + np.where(escalated, large.calls, 0.0),
-        tokens_in=small.tokens_in + np.where(escalated, large.tokens_in, 0.0),
-        tokens_out=small.tokens_out + np.where(escalated, large.tokens_out, 0.0),
-        cost_usd=small.cost_usd + np.where(escalated, large.cost_usd, 0.0),
+        calls=spell.calls + np.where(where, more.calls, 0.0),
+        tokens_in=spell.tokens_in + np.where(where, more.tokens_in, 0.0),
+        tokens_cached=spell.tokens_cached + np.where(where, more.tokens_cached, 0.0),
+        tokens_out=spell.tokens_out + np.where(where, more.tokens_out, 0.0),
+        tokens_rejected=spell.tokens_rejected + np.where(where, more.tokens_rejected, 0.0),
+        cost_usd=spell.cost_usd + np.where(where, more.cost_usd, 0.0),
     )
 
 
 def _shifted(spell: Spell, by: Array) -> Spell:
-    return replace(spell, first=spell.first + by, end=spell.end + by)
+    return replace(spell, begun=spell.begun + by, first=spell.first + by, end=spell.end + by)
 
 
-def _chosen(where: Mask, a: Spell, b: Spell) -> Spell:
+def chosen(where: Mask, a: Spell, b: Spell) -> Spell:
     """Row by row the one or the other."""
     names = Spell.__dataclass_fields__
     return Spell(**{f: np.where(where, getattr(a, f), getattr(b, f)) for f in names})

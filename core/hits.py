@@ -22,10 +22,8 @@ from core.plan import AnswerCache
 from core.prompt import as_text
 from core.request import Request
 from core.scenarios import DATA, Scenario
+from core.small_talk import coverage, recognised
 from core.workload import Ints, Mask, Workload
-
-POPULAR = 12
-"""How many of the most popular requests are answered ahead where answers are precomputed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +76,7 @@ def _exact(workload: Workload, values: tuple[str, ...], ttl_s: float, active: by
 
 @lru_cache(maxsize=128)
 def answers(workload: Workload, layers: tuple[AnswerCache, ...]) -> Hits:
-    """Hits of the layers of an answer cache, asked one after the other."""
+    """Answers at hand in the layers of a look-up, asked one after the other."""
     hit = np.zeros(workload.n, dtype=bool)
     served = workload.index.copy()
     for layer in layers:
@@ -91,14 +89,35 @@ def answers(workload: Workload, layers: tuple[AnswerCache, ...]) -> Hits:
 def _layer(workload: Workload, layer: AnswerCache, active: Mask) -> Hits:
     if layer.layer == "exact":
         return exact(workload, ("history", "message"), layer.ttl_s, active)
-    if layer.layer == "precomputed":
-        return Hits(active & (workload.index < POPULAR), workload.index.copy())
+    if layer.layer in ("precomputed", "fixed", "not_found"):
+        return Hits(active & _prepared(workload, layer), workload.index.copy())
     like = similar(workload.scenario, layer.threshold, guards=layer.guards)
     group = _representatives(workload, like, active)
     # A fresh wording is found again as often as the scenario's own paraphrases are.
     found = ~workload.fresh | (workload.luck < recall(workload.scenario, layer.threshold))
     alone = np.array([not r.history for r in workload.scenario.requests])[workload.index]
     return _stored(workload, group[workload.index], layer.ttl_s, active & found & alone)
+
+
+def _prepared(workload: Workload, layer: AnswerCache) -> Mask:
+    """Which requests (n,) find an answer that was there before anybody asked.
+
+    Fixed replies are found by the rules of `core.small_talk`, in fresh words as often as those
+    recognise the scenario's own. Precomputed ones are found in known words, and in fresh words as
+    often as a semantic cache would find them. Whether the documents hold an answer is taken from
+    the labels: a check that is always right.
+    """
+    rows, known = workload.scenario.requests, ~workload.fresh
+    if layer.layer == "not_found":
+        return np.array([not r.answerable for r in rows])[workload.index]
+    if layer.layer == "fixed":
+        mask = np.array([recognised(r.message) for r in rows])
+        share = coverage(rows)
+    else:
+        alone = np.array([not r.history for r in rows])
+        mask = alone & (np.arange(len(rows)) < layer.entries)
+        share = recall(workload.scenario, layer.threshold) if layer.threshold < 1.0 else 0.0
+    return mask[workload.index] & (known | (workload.luck < share))
 
 
 def recall(scenario: Scenario, threshold: float) -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from core import curves
 from core.dists import Array
@@ -44,7 +45,8 @@ class Reader:
 
     def paces(self, timeline: Timeline) -> Array:
         """Characters/s for each request, (n,)."""
-        return np.array([self.cps(r.lang) for r in timeline.requests])
+        by_lang = {lang: self.cps(lang) for lang in ("en", "ko")}
+        return np.array([by_lang[r.lang] for r in timeline.requests])
 
 
 Compute = Callable[[Timeline, Reader], Array]
@@ -100,6 +102,10 @@ def _reading(t: Timeline, r: Reader) -> curves.Reading:
     return curves.read(t.visible.t_s, t.visible.chars, r.paces(t))
 
 
+def _reader_wait(t: Timeline, r: Reader) -> Array:
+    return curves.reader_wait(t.visible.t_s, t.visible.chars, r.paces(t))
+
+
 def _qoe(t: Timeline, r: Reader) -> Array:
     return curves.qoe(t.visible.t_s, t.visible.chars, r.paces(t), r.ttft_expected_s)
 
@@ -125,7 +131,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("first_visible_s", "s", "perceived", "lower", _first_visible),
     Metric("first_useful_s", "s", "perceived", "lower", _first_useful),
     Metric("done_s", "s", "perceived", "lower", _done),
-    Metric("reader_wait_s", "s", "perceived", "lower", lambda t, r: _reading(t, r).wait_s),
+    Metric("reader_wait_s", "s", "perceived", "lower", _reader_wait),
     Metric("startup_s", "s", "perceived", "lower", lambda t, r: _reading(t, r).startup_s),
     Metric("stall_s", "s", "perceived", "lower", lambda t, r: _reading(t, r).stall_s),
     Metric("stall_count", "count", "perceived", "lower", lambda t, r: _reading(t, r).stall_count),
@@ -183,19 +189,38 @@ class Summary:
 
 def summary(values: Array) -> Summary:
     """Median, tail and mean of (n,) values."""
-    real = values[~np.isnan(values)]
-    n, missing = len(real), len(values) - len(real)
-    if n == 0:
-        return Summary(None, None, None, None, 0, missing)
-    p50, p95, p99 = (float(q) for q in np.percentile(real, (50, 95, 99)))
-    return Summary(
-        p50,
-        p95 if n >= MIN_P95 else None,
-        p99 if n >= MIN_P99 else None,
-        float(real.mean()),
-        n,
-        missing,
-    )
+    return _rows(values[None, :])[0]
+
+
+def _rows(values: Array) -> list[Summary]:
+    """Summaries of each row of (k, n) values, by linear interpolation between order statistics."""
+    ordered = np.sort(values, axis=1)  # NaN last
+    real = ~np.isnan(ordered)
+    count = real.sum(axis=1)
+    means = np.where(real, ordered, 0.0).sum(axis=1) / np.maximum(count, 1)
+    at = {q: _interpolated(ordered, count, q) for q in (0.50, 0.95, 0.99)}
+    return [
+        Summary(
+            float(at[0.50][k]) if n else None,
+            float(at[0.95][k]) if n >= MIN_P95 else None,
+            float(at[0.99][k]) if n >= MIN_P99 else None,
+            float(means[k]) if n else None,
+            int(n),
+            int(ordered.shape[1] - n),
+        )
+        for k, n in enumerate(count)
+    ]
+
+
+def _interpolated(ordered: Array, count: npt.NDArray[np.int64], q: float) -> Array:
+    """The q quantile of the first `count` entries of each row."""
+    place = q * np.maximum(count - 1, 0)
+    low = place.astype(np.int64)
+    high = np.minimum(low + 1, np.maximum(count - 1, 0))
+    row = np.arange(len(ordered))
+    a, b = ordered[row, low], ordered[row, high]
+    out: Array = a + (place - low) * (b - a)
+    return out
 
 
 def summaries(
@@ -203,7 +228,8 @@ def summaries(
 ) -> dict[str, Summary]:
     """Summaries by metric id, all metrics where none are named."""
     chosen = METRICS if ids is None else [metric(i) for i in ids]
-    return {m.id: summary(m.compute(timeline, reader)) for m in chosen}
+    values = np.stack([m.compute(timeline, reader) for m in chosen])
+    return dict(zip((m.id for m in chosen), _rows(values), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

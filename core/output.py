@@ -11,7 +11,7 @@ import difflib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from core import tokens
@@ -31,7 +31,8 @@ class Span:
     """A readable stretch of the output text, `start` to `end` in characters.
 
     `opens_at` is None where each character is readable as it arrives, else the offset whose
-    arrival makes the whole span readable. `closes` marks the last span of a card.
+    arrival makes the whole span readable. `closes` marks the last span of a card. `fact` is text
+    the page fills in, where the output has none.
     """
 
     field: str
@@ -41,6 +42,7 @@ class Span:
     end: int
     opens_at: int | None
     closes: bool
+    fact: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,8 @@ class Unit:
 
     `token` is the index of the output token that makes it readable, `chars` its non-space
     characters, `closes` whether it completes a sentence or a card, `piece` the sentence or card
-    it belongs to (what a check works on).
+    it belongs to. `known` is the token that shows that it does: a sentence has ended for sure
+    when white space follows, a value when its quote does (only a check has to know).
     """
 
     field: str
@@ -68,6 +71,7 @@ class Unit:
     chars: int
     closes: bool
     piece: int
+    known: int
 
 
 def write(signature: Signature, values: Mapping[str, Value]) -> Output:
@@ -147,23 +151,30 @@ class _Writer:
 
     def item(self, field: Field, item: Item, number: int, lead: str) -> None:
         self.put("{" + lead)
+        comma = bool(lead)
         for i, (name, alias) in enumerate(field.items):
-            self.put(self.comma if i or lead else "")
+            last = i == len(field.items) - 1
+            unit = f"{field.name}.{number}"
+            if name in field.facts:
+                fact = item.get(name, "")
+                at = self.at
+                self.spans.append(Span(field.name, unit, name, at, at, at, last, fact))
+                continue
+            self.put(self.comma if comma else "")
             self.put(json.dumps(self.key(name, alias)) + self.colon + '"')
             shown = json.dumps(item.get(name, ""), ensure_ascii=False)[1:-1]
             if field.shown == "cards":
-                last = i == len(field.items) - 1
-                unit = f"{field.name}.{number}"
                 end = self.at + len(shown)
                 self.spans.append(Span(field.name, unit, name, self.at, end, end, last))
             self.put(shown + '"')
+            comma = True
         self.put("}")
 
     def open_spans(self, start: int) -> None:
         """All spans from number `start` on become readable with the character before here."""
         for i in range(start, len(self.spans)):
             s = self.spans[i]
-            self.spans[i] = Span(s.field, s.unit, s.part, s.start, s.end, self.at, s.closes)
+            self.spans[i] = replace(s, opens_at=self.at)
 
     def lines(self, fields: list[Field], values: Mapping[str, Value]) -> None:
         for field in (f for f in fields if f.items):
@@ -193,11 +204,11 @@ def units(output: Output) -> tuple[Unit, ...]:
             continue
         if span.unit != open_unit:
             piece, open_unit = piece + 1, span.unit
-        text = _readable(output.text[span.start : span.end])
+        text = span.fact or readable(output.text[span.start : span.end])
         token = bisect.bisect_left(ends, span.opens_at)
         chars = len("".join(text.split()))
         found.append(
-            Unit(span.field, span.unit, span.part, text, token, chars, span.closes, piece)
+            Unit(span.field, span.unit, span.part, text, token, chars, span.closes, piece, token)
         )
     return tuple(found)
 
@@ -215,16 +226,19 @@ def _text_units(
         upto = min(ends[token], span.end)
         shown = text[at:upto]
         if shown:
-            closes = any(at < s <= upto for s in stops)
-            readable = _readable(shown)
-            chars = len("".join(readable.split()))
-            found.append(Unit(span.field, span.unit, "", readable, token, chars, closes, piece))
+            here = [s for s in stops if at < s <= upto]
+            closes = bool(here)
+            after = bisect.bisect_right(ends, min(here)) if here else token
+            known = min(max(token, after), len(ends) - 1)
+            seen = readable(shown)
+            chars = len("".join(seen.split()))
+            found.append(Unit(span.field, span.unit, "", seen, token, chars, closes, piece, known))
             piece += closes
         at, token = max(at, upto), token + 1
     return found
 
 
-def _readable(raw: str) -> str:
+def readable(raw: str) -> str:
     """JSON escapes undone, as far as a cut in their middle allows."""
     return raw.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
 

@@ -85,8 +85,9 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class SmallIf:
-    """A rule on the request: the small model answers it if its task is one of `tasks` and its
-    message and history together have at most `max_tok` tokens.
+    """A rule that sends simple requests to the small model.
+
+    It holds where the task is one of `tasks` and message and history have at most `max_tok` tokens.
     """
 
     tasks: tuple[str, ...]
@@ -289,6 +290,21 @@ class Plan:
         guarding = guards(self.step(step_id))
         return tuple(w for w in self.waits(step_id) if w not in guarding)
 
+    def follows_at_once(self, step_id: str, other: str) -> bool:
+        """Whether both speculate on one guard and the one begins when the other's work is done.
+
+        A step that may itself have to start again is waited for until the guard has spoken.
+        """
+        shared = set(guards(self.step(step_id))) & set(guards(self.step(other)))
+        return bool(shared) and not self._may_start_again(other)
+
+    def _may_start_again(self, step_id: str) -> bool:
+        """Whether a guard can cancel what it reads but not the step itself."""
+        guarding = set(guards(self.step(step_id)))
+        asked = any(self.producer.get(w.value) in guarding for w in self.step(step_id).when)
+        read = (set(guards(self.step(other))) for other in self.needs[step_id])
+        return not asked and any(guarding & theirs for theirs in read)
+
     def ancestors(self, step_id: str) -> frozenset[str]:
         """Everything that has surely ended when this step starts."""
         guarding = guards(self.step(step_id))
@@ -325,7 +341,7 @@ def guards(step: Step) -> tuple[str, ...]:
 
 
 def _check_guards(step: Step, producer: Mapping[str, str], ids: set[str]) -> None:
-    """A guard exists, and nothing but conditions is taken from it."""
+    """Refuse a guard that is not there, or from which more than conditions is taken."""
     for guard in guards(step):
         if guard not in ids:
             raise InvalidPlan(f"step {step.id!r} speculates on unknown {guard!r}")

@@ -1,7 +1,7 @@
 """What is wrapped round one step: a closed set, each with its meaning in a sentence or two.
 
-Policies on one step apply from the inside out, in the order in which they are listed. Times are
-seconds.
+Policies on one step apply from the inside out, in the order in which they are listed; speculation
+and deadlines, which depend on when the step is ready, lie round all others. Times are seconds.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Deadline:
     `drop`: it may run until `left_s` before the limit, then the plan goes on without its values
     (without having begun it, where that moment has passed when it is ready). `small`: with less
     than `left_s` to go when it is ready, the small model does it. `short`: with less than `left_s`
-    to go when it is ready, it writes at most `short_tok` tokens.
+    to go when it is ready, it stops `short_tok` tokens after the first one that can be read.
     """
 
     slo_s: float

@@ -52,15 +52,7 @@ def render(signature: Signature, request: Request, *, without: frozenset[str] = 
     `without` names inputs whose step was skipped or gave up: their section is left out. A naive
     prompt puts the data first and the task after it; `static_first` turns that round.
     """
-    fixed = "\n\n".join(
-        part
-        for part in (
-            "\n".join(f"- {line}" for line in signature.instructions),
-            "\n\n".join(_example(e, signature) for e in signature.examples),
-            output_instructions(signature),
-        )
-        if part
-    )
+    fixed = fixed_text(signature)
     sections = "\n\n".join(
         f"## {i.value}\n{text}"
         for i in signature.inputs
@@ -71,6 +63,16 @@ def render(signature: Signature, request: Request, *, without: frozenset[str] = 
     return Prompt(
         (Message("system", signature.task), Message("user", f"{sections}\n\n{fixed}")), 1
     )
+
+
+def fixed_text(signature: Signature) -> str:
+    """What is the same in every prompt of a call: instructions, examples, the output's form."""
+    parts = (
+        "\n".join(f"- {line}" for line in signature.instructions),
+        "\n\n".join(_example(e, signature) for e in signature.examples),
+        output_instructions(signature),
+    )
+    return "\n\n".join(part for part in parts if part)
 
 
 def _example(text: str, signature: Signature) -> str:
@@ -94,14 +96,16 @@ def output_instructions(signature: Signature) -> str:
     tail = ["No line breaks or spaces between the parts."] if signature.minify else []
     if signature.concise < 1.0:
         tail.append("Begin with the answer and keep it short.")
+    if signature.answer_first:
+        tail.append("The first sentence holds the conclusion.")
     return "\n".join([lead, *lines, *tail])
 
 
 def _field_line(field: Field, *, short: bool) -> str:
     if not short:
-        inner = f" (list of {', '.join(k for k, _ in field.items)})" if field.items else ""
+        inner = f" (list of {', '.join(k for k, _ in field.written)})" if field.items else ""
         return f"- {field.name}{inner}"
-    inner = f"; entries: {', '.join(f'{a} = {k}' for k, a in field.items)}" if field.items else ""
+    inner = f"; entries: {', '.join(f'{a} = {k}' for k, a in field.written)}" if field.items else ""
     return f"- {field.alias}: {field.name}, {field.description}{inner}"
 
 
@@ -114,7 +118,7 @@ def input_text(spec: Input, request: Request) -> str:
     if spec.value == "known":
         return json.dumps(plain(request.known), ensure_ascii=False) if request.known else ""
     if spec.value == "passages":
-        return _passages(spec, request)
+        return "\n".join(_passage(d, body) for d, body in passages(spec, request))
     value = request.values.get(spec.value)
     return "" if value is None else as_text(value)
 
@@ -152,18 +156,24 @@ def _history(spec: Input, request: Request) -> str:
     return "\n".join([*memo, *(f"{t.role}: {t.text}" for t in turns[len(turns) - keep :])])
 
 
-def _passages(spec: Input, request: Request) -> str:
-    chosen = request.passages if spec.top_k is None else request.passages[: spec.top_k]
-    lines: list[str] = []
+def passages(spec: Input, request: Request) -> tuple[tuple[Document, str], ...]:
+    """The documents an input takes, best first, each with what is left of its text."""
+    found = request.passages
+    if spec.same_category:
+        found = tuple(d for d in found if d.category == found[0].category)
+    taken: list[tuple[Document, str]] = []
     used = 0
-    for document in chosen:
+    for document in found[: spec.top_k]:
         body = pruned(document, request) if spec.prune else document.text
-        line = f"[{document.id}] {document.title}: {body}"
-        used += tokens.count(line)
-        if spec.budget_tok is not None and used > spec.budget_tok and lines:
+        used += tokens.count(_passage(document, body))
+        if spec.budget_tok is not None and used > spec.budget_tok and taken:
             break
-        lines.append(line)
-    return "\n".join(lines)
+        taken.append((document, body))
+    return tuple(taken)
+
+
+def _passage(document: Document, body: str) -> str:
+    return f"[{document.id}] {document.title}: {body}"
 
 
 def pruned(document: Document, request: Request) -> str:

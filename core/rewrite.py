@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from core.errors import InputError, UnknownName
-from core.plan import LlmStep, Plan, ShowStep, Speculate, Step, WorkStep
+from core.plan import LlmStep, Plan, ShowStep, Speculate, Step, WorkKind, WorkStep
 from core.profiles import Setting
 from core.scenarios import Scenario
 from core.text import Note
@@ -150,6 +150,24 @@ def shown_steps(plan: Plan) -> tuple[LlmStep, ...]:
     return tuple(s for s in plan.llm_steps if set(s.gives) & set(plan.show.reads))
 
 
+def retrieved(plan: Plan) -> frozenset[str]:
+    """Values that hold what a search found, through every step that fetched or reordered it."""
+    found: set[str] = set()
+    for s in plan.work_steps:
+        passed = s.work in (WorkKind.FETCH, WorkKind.RERANK) and set(s.reads) & found
+        if s.work is WorkKind.SEARCH or passed:
+            found.update(s.gives)
+    return frozenset(found)
+
+
+def external_searches(plan: Plan) -> tuple[WorkStep, ...]:
+    """Searches outside the house: an answer can do without them."""
+    found = retrieved(plan)
+    return tuple(
+        s for s in plan.work_steps if s.work is WorkKind.FETCH and not set(s.reads) & found
+    )
+
+
 def fuse(plan: Plan, parts: Sequence[str], into: Step) -> Plan:
     """Replace several steps by one; whoever came after one of them comes after it."""
     gone = set(parts)
@@ -188,6 +206,29 @@ def differences(before: Plan, after: Plan) -> tuple[Note, ...]:
     return tuple(notes)
 
 
+_LLM_KEYS = (
+    "role",
+    "small_if",
+    "stream",
+    "predict",
+    "prompt_cache",
+    "max_output_tok",
+    "announce",
+    "policies",
+    "when",
+)
+_WORK_KEYS = (
+    "service",
+    "reads",
+    "gives",
+    "scope",
+    "layers",
+    "per_piece",
+    "policies",
+    "when",
+    "announce",
+)
+_SHOW_KEYS = ("early", "gates", "notes", "reads", "when", "announce")
 _SIGNATURE_KEYS = (
     "short_keys",
     "minify",
@@ -206,15 +247,13 @@ def _step_differences(old: Step, new: Step) -> list[Note]:
     if old == new:
         return []
     if isinstance(old, LlmStep) and isinstance(new, LlmStep):
-        keys = [k for k in ("role", "stream", "predict", "prompt_cache", "max_output_tok", "announce",
-                            "policies", "when") if getattr(old, k) != getattr(new, k)]
         a, b = old.signature, new.signature
+        keys = [k for k in _LLM_KEYS if getattr(old, k) != getattr(new, k)]
         keys += [k for k in _SIGNATURE_KEYS if getattr(a, k) != getattr(b, k)]
     elif isinstance(old, WorkStep) and isinstance(new, WorkStep):
-        keys = [k for k in ("service", "per_piece", "policies", "when", "announce")
-                if getattr(old, k) != getattr(new, k)]
+        keys = [k for k in _WORK_KEYS if getattr(old, k) != getattr(new, k)]
     elif isinstance(old, ShowStep) and isinstance(new, ShowStep):
-        keys = [k for k in ("early", "gates", "reads") if getattr(old, k) != getattr(new, k)]
+        keys = [k for k in _SHOW_KEYS if getattr(old, k) != getattr(new, k)]
     else:
         keys = ["kind"]
     return [Note.of(f"change.{k}", step=new.id) for k in keys]

@@ -13,18 +13,25 @@ from core.workload import Display, Ints
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A step whose output is shown: first token, end and seconds per token, (n,) each."""
+    """A step whose output is shown, (n,) each.
 
+    `begun`: when its first token was made, `first`: before this nothing comes out of it, `end`,
+    `tpot`: seconds per token, `cap`: token times after which it was cut off.
+    """
+
+    begun: Array
     first: Array
     end: Array
     tpot: Array
+    cap: Array
     streams: bool
 
     def at(self, weight: Array) -> Array:
         """When the tokens at these weights (n, K) are there; all at the end if not streamed."""
         if not self.streams:
             return np.broadcast_to(self.end[:, None], weight.shape)
-        return self.first[:, None] + self.tpot[:, None] * weight
+        made: Array = self.begun[:, None] + self.tpot[:, None] * weight
+        return np.maximum(made, self.first[:, None])
 
 
 def arrivals(source: Ints, weight: Array, sources: list[Source]) -> Array:
@@ -33,6 +40,14 @@ def arrivals(source: Ints, weight: Array, sources: list[Source]) -> Array:
     for j, one in enumerate(sources):
         at = np.where(source == j, one.at(weight), at)
     return at
+
+
+def kept(source: Ints, weight: Array, sources: list[Source]) -> Mask:
+    """Which entries (n, K) were written before their step was cut off; never a pad."""
+    real = source >= 0
+    for j, one in enumerate(sources):
+        real &= (source != j) | (weight <= one.cap[:, None])
+    return real
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,11 +59,26 @@ class Pieces:
 
     @staticmethod
     def worked(
-        display: Display, rows: Ints, sources: list[Source], costs: Array, per_1k_chars_s: float
+        display: Display,
+        rows: Ints,
+        sources: list[Source],
+        ready: Array,
+        costs: Array,
+        per_1k_chars_s: float,
     ) -> Pieces:
-        """Piece j is done at max(its text complete, the piece before it done) + its cost."""
+        """Piece j is done at max(its text complete, the piece before it done) + its cost.
+
+        Nothing is done before the check is `ready`. What there is of a piece that was cut off in
+        its middle is complete when its step ends.
+        """
         source = display.piece_source[rows]
-        ready = arrivals(source, display.piece_weight[rows], sources)
+        weight = display.piece_weight[rows]
+        whole = kept(source, display.piece_first[rows], sources)
+        complete = arrivals(source, weight, sources)
+        for number, one in enumerate(sources):
+            broken = (source == number) & (weight > one.cap[:, None])
+            complete = np.where(broken, one.end[:, None], complete)
+        ready = np.maximum(complete, ready[:, None])
         cost = costs + per_1k_chars_s * display.piece_chars[rows] / 1000
         order = np.argsort(ready, axis=1, kind="stable")
         before = np.full(len(rows), -np.inf)
@@ -56,11 +86,20 @@ class Pieces:
         row = np.arange(len(rows))
         for step in range(ready.shape[1]):
             j = order[:, step]
-            real = source[row, j] >= 0
+            real = whole[row, j]
             here = np.maximum(ready[row, j], before) + np.where(real, cost[row, j], 0.0)
             done[row, j] = here
             before = np.where(real, here, before)
-        return Pieces(done, source >= 0)
+        return Pieces(done, whole)
+
+    @staticmethod
+    def through(checks: list[tuple[Pieces, Mask]]) -> Pieces | None:
+        """When each piece has passed all checks but, row by row, those that were left out."""
+        if not checks:
+            return None
+        done = [np.where(out[:, None], -np.inf, p.done) for p, out in checks]
+        real = [out[:, None] | p.real for p, out in checks]
+        return Pieces(np.maximum.reduce(done), np.logical_and.reduce(real))
 
     @property
     def first(self) -> Array:
@@ -71,6 +110,17 @@ class Pieces:
     def end(self) -> Array:
         """When the last piece is through, (n,)."""
         return np.where(self.real, self.done, -np.inf).max(axis=1)
+
+
+def first_out(display: Display, rows: Ints, sources: list[Source]) -> Array:
+    """When the first readable part comes out of any step, (n,); inf where none does."""
+    first = np.full(len(rows), np.inf)
+    for j, one in enumerate(sources):
+        weight = display.producer_first[rows, j][:, None]
+        there = (weight <= one.cap[:, None]) & np.isfinite(weight)
+        at = one.at(np.where(there, weight, 0.0))
+        first = np.minimum(first, np.where(there, at, np.inf)[:, 0])
+    return first
 
 
 def visible(
@@ -92,10 +142,13 @@ def visible(
     its own check. Answers from a cache (`hit`) appear at once; failed requests show nothing.
     """
     source = display.source[served]
-    real = (source >= 0) & ~failed[:, None]
+    real = kept(source, display.weight[served], sources)
     at = arrivals(source, display.weight[served], sources)
     if pieces is not None:
-        at = np.maximum(at, np.take_along_axis(pieces.done, display.piece[served], axis=1))
+        piece = display.piece[served]
+        at = np.maximum(at, np.take_along_axis(pieces.done, piece, axis=1))
+        real &= np.take_along_axis(pieces.real, piece, axis=1)
+    real = (real | (hit[:, None] & (source >= 0))) & ~failed[:, None]
     if gate is not None:
         at = np.maximum(at, gate[:, None])
     at = np.where(hit[:, None], start[:, None], at)

@@ -6,6 +6,7 @@ same request, so their difference is the effect of the change and not noise.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -13,12 +14,13 @@ import numpy as np
 
 from core import hits
 from core.dists import Array
-from core.durations import Counted, Luck, Spell, llm_spell, work_spell
-from core.plan import Cache, Deadline, LlmStep, Plan, ShowStep, Speculate, Step, WorkStep
+from core.durations import Counted, Luck, Spell, llm_spell, plain_spell, work_spell
+from core.placing import Guarded, Lane, late_for, placed
+from core.plan import Cache, LlmStep, Plan, ShowStep, Step, WorkKind, WorkStep, guards
 from core.profiles import Profile, Setting
-from core.see import Pieces, Source, visible
+from core.see import Pieces, Source, first_out, visible
 from core.timeline import Mask, State, Timeline, Usage, Visible
-from core.workload import Call, Display, Workload, call, display
+from core.workload import Call, Display, Ints, Workload, call, display, lead_tok, simple
 
 PROMPT_CACHE_LIFE_S = 300.0
 """How long a provider keeps an unused prefix. Source: vendors' guides, 5 to 10 minutes."""
@@ -33,20 +35,6 @@ def simulate(plan: Plan, setting: Setting, workload: Workload, *, seed: int = 0)
 
 
 @dataclass(slots=True)
-class _Lane:
-    """One step's arrays, (n,), absolute times."""
-
-    ready: Array
-    start: Array
-    first: Array
-    end: Array
-    state: np.ndarray
-    tpot: Array
-    absent: Mask
-    spell: Spell | None = None
-
-
-@dataclass(slots=True)
 class _Run:
     """One simulation: steps are visited in order, each reads the lanes of those before it."""
 
@@ -56,16 +44,19 @@ class _Run:
     seed: int
     luck: Luck = field(init=False)
     display: Display = field(init=False)
-    lanes: dict[str, _Lane] = field(default_factory=dict)
+    lanes: dict[str, Lane] = field(default_factory=dict)
     missed: dict[str, Mask] = field(default_factory=dict)
-    found: hits.Hits | None = None
-    pieces: Pieces | None = None
+    served: Ints = field(init=False)
+    hit: Mask = field(init=False)
+    pieces: dict[str, Pieces] = field(default_factory=dict)
     failed: Mask = field(init=False)
 
     def __post_init__(self) -> None:
         n = self.workload.n
         self.luck = Luck(self.seed, n, self.setting.certain)
         self.failed = np.zeros(n, dtype=bool)
+        self.hit = np.zeros(n, dtype=bool)
+        self.served = self.workload.index
         sentences = [s.piece_sentences for s in self.plan.work_steps if s.per_piece]
         self.display = display(self.workload.scenario, self.plan, max(sentences, default=1))
 
@@ -85,72 +76,87 @@ class _Run:
     # --- when a step may start -------------------------------------------------------------------
 
     def _ready(self, step: Step, streams_from: frozenset[str] = frozenset()) -> Array:
-        """Latest end of what it waits for; of a step it reads as a stream, the first output."""
+        """Latest end of what it waits for; of a step it reads as a stream, the first output.
+
+        Steps that speculate on the same guard follow each other without waiting for it.
+        """
         ready = np.zeros(self.workload.n)
-        for other in self.plan.waits(step.id):
+        for other in self.plan.starts_after(step.id):
             lane = self.lanes[other]
-            ready = np.maximum(ready, lane.first if other in streams_from else lane.end)
+            end = lane.own_end if self._together(step, other) else lane.end
+            ready = np.maximum(ready, lane.first if other in streams_from else end)
         return ready
 
-    def _skip(self, step: Step) -> Mask:
-        """Where a condition of the step does not hold."""
+    def _together(self, step: Step, other: str) -> bool:
+        """Whether both speculate on one guard, one right after the other."""
+        return self.plan.follows_at_once(step.id, other)
+
+    def _skip(self, step: Step, of: Collection[str] | None = None) -> Mask:
+        """Where a condition does not hold: of those `of` gives, or of all but the step's guards."""
         skip = np.zeros(self.workload.n, dtype=bool)
         for when in step.when:
+            giver = self.plan.producer.get(when.value, "")
+            if (giver in guards(step)) if of is None else (giver not in of):
+                continue
             truth = self.missed.get(when.value)
             if truth is None:
                 truth = self.workload.flags(when.value)
             skip |= truth != when.is_true
         return skip
 
-    def _placed(self, step: Step, ready: Array, skip: Mask, spell: Spell) -> _Lane:
-        """A spell put on the clock, with speculation and the deadline taken into account."""
-        start, state = ready, np.where(skip, State.SKIPPED, State.RAN).astype(np.int8)
-        first, end = start + spell.first, start + spell.end
-        for policy in step.policies:
-            if isinstance(policy, Speculate):
-                guard = self.lanes[policy.guard]
-                said = np.maximum(guard.end, start)
-                first, end = np.maximum(first, said), np.maximum(end, said)
-                end = np.where(skip, said, end)
-                state = np.where(skip, State.CANCELLED, state).astype(np.int8)
-                skip = np.zeros_like(skip)
-            elif isinstance(policy, Deadline):
-                late = policy.slo_s - ready < policy.left_s
-                spell = replace(spell, absent=spell.absent | late)
-                state = np.where(late, State.SKIPPED, state).astype(np.int8)
-                skip = skip | late
-        state = np.where(spell.cached & ~skip, State.CACHED, state).astype(np.int8)
-        bad = ~spell.ok & ~skip
-        state = np.where(bad, State.FAILED, state).astype(np.int8)
-        self.failed |= bad
-        absent = skip | (state == State.CANCELLED) | spell.absent
-        return _Lane(
-            ready,
-            start,
-            np.where(skip, ready, first),
-            np.where(skip, ready, end),
-            state,
-            spell.tpot,
-            absent,
-            spell,
-        )
+    def _guarded(self, step: Step, again: Callable[[], Spell]) -> Guarded | None:
+        """What the guards say, where the step speculates."""
+        guarding = guards(step)
+        if not guarding:
+            return None
+        said = np.maximum.reduce([self.lanes[g].end for g in guarding])
+        misled = np.zeros(self.workload.n, dtype=bool)
+        for other in self.plan.needs[step.id]:
+            if self._together(step, other):
+                misled |= self.lanes[other].state == State.CANCELLED
+        return Guarded(said, self._skip(step, guarding), misled, again())
 
     # --- steps -----------------------------------------------------------------------------------
 
-    def _llm(self, step: LlmStep) -> _Lane:
+    def _llm(self, step: LlmStep) -> Lane:
         ready, skip = self._ready(step), self._skip(step)
-        counted = self._counted(step, skip)
-        spell = llm_spell(self.plan, self.setting, step, counted, self.luck)
-        return self._placed(step, ready, skip, spell)
+        spell = self._spell(step, ready, skip, hopeful=True)
+        guarded = self._guarded(step, lambda: self._spell(step, ready, skip, hopeful=False))
+        return self._kept(placed(step, ready, skip, spell, guarded))
 
-    def _counted(self, step: LlmStep, skip: Mask) -> Counted:
+    def _kept(self, lane: Lane) -> Lane:
+        self.failed |= lane.failed
+        return lane
+
+    def _spell(self, step: LlmStep, ready: Array, skip: Mask, *, hopeful: bool) -> Spell:
+        """The call, as small and short as rules and deadlines want it."""
+        counted = self._counted(step, skip, hopeful=hopeful)
+        to_small = None
+        if step.small_if is not None:
+            to_small = simple(self.workload.scenario, step.small_if)[self.workload.index]
+        for _, late in late_for(step, ready, "small"):
+            to_small = late if to_small is None else to_small | late
+        cap = np.full(self.workload.n, np.inf)
+        for policy, late in late_for(step, ready, "short"):
+            limit = lead_tok(self.workload.scenario, step)[self.workload.index] + policy.short_tok
+            counted = counted.at_most(limit, late)
+            cap = np.where(late, limit - 1.0, cap)
+        spell = llm_spell(self.plan, self.setting, step, counted, self.luck, to_small)
+        return replace(spell, cap=np.minimum(spell.cap, cap))
+
+    def _counted(self, step: LlmStep, skip: Mask, *, hopeful: bool) -> Counted:
+        """What the call reads and writes; `hopeful` of steps whose guard has not spoken yet."""
         numbers = call(self.workload.scenario, step)
         rows = self.workload.index
         tokens_in = numbers.tokens_in[rows]
         for value, counts in numbers.input_tok.items():
             producer = self.plan.producer.get(value)
             if producer is not None:
-                tokens_in = tokens_in - np.where(self.lanes[producer].absent, counts[rows], 0.0)
+                lane = self.lanes[producer]
+                absent = lane.absent
+                if hopeful and self._together(step, producer):
+                    absent = absent & (lane.state != State.CANCELLED)
+                tokens_in = tokens_in - np.where(absent, counts[rows], 0.0)
         tokens_in = np.maximum(tokens_in, 0.0)
         reusable, written = self._prefix(step, numbers, tokens_in, ~skip)
         return Counted(
@@ -181,82 +187,131 @@ class _Run:
             warm[:] = True
         return np.where(warm, reach, 0.0), np.where(warm, 0.0, reach)
 
-    def _work(self, step: WorkStep) -> _Lane:
+    def _work(self, step: WorkStep) -> Lane:
         if step.layers:
             return self._lookup(step)
         skip = self._skip(step)
         if step.per_piece:
             return self._per_piece(step, skip)
-        chars = self.display.chars.sum(axis=1)[self.workload.index]
-        spell = work_spell(self.setting, step, chars, self.luck, lambda c: self._hit(c, skip))
-        return self._placed(step, self._ready(step), skip, spell)
+        spell = work_spell(
+            self.setting, step, self._chars(step), self.luck, lambda c: self._hit(c, skip)
+        )
+        guarded = self._guarded(step, lambda: spell)
+        lane = self._kept(placed(step, self._ready(step), skip, spell, guarded))
+        if step.work is WorkKind.RERANK:
+            read = [self.plan.producer[v] for v in step.reads if v in self.plan.producer]
+            lane.absent = np.logical_or.reduce([self.lanes[r].absent for r in read])
+        return lane
+
+    def _chars(self, step: WorkStep) -> Array:
+        """Characters the step works on: all that is shown, if it reads any of it."""
+        if set(step.reads).isdisjoint(self.plan.show.reads):
+            return np.zeros(self.workload.n)
+        return self.display.chars.sum(axis=1)[self.workload.index]
 
     def _hit(self, policy: Cache, skip: Mask) -> Mask:
         active = ~skip
         return hits.exact(self.workload, policy.key, policy.ttl_s, active).hit
 
-    def _lookup(self, step: WorkStep) -> _Lane:
-        """A look-up of finished answers: where it hits, everything under its condition is skipped."""
-        self.found = hits.answers(self.workload, step.layers)
-        self.missed[step.gives[0]] = ~self.found.hit
+    def _lookup(self, step: WorkStep) -> Lane:
+        """A look-up of answers at hand: where it hits, everything under its condition is skipped."""
+        skip = self._skip(step)
+        found = hits.answers(self.workload, step.layers)
+        hit = found.hit & ~skip
+        self.missed[step.gives[0]] = ~hit
+        self.served = np.where(hit, found.served, self.served)
+        self.hit = self.hit | hit
         none = np.zeros(self.workload.n, dtype=bool)
         chars = np.zeros(self.workload.n)
         spell = work_spell(self.setting, step, chars, self.luck, lambda _: none)
-        lane = self._placed(step, self._ready(step), none, spell)
-        lane.state = np.where(self.found.hit, State.CACHED, lane.state).astype(np.int8)
+        lane = placed(step, self._ready(step), skip, spell)
+        lane.state = np.where(hit, State.CACHED, lane.state).astype(np.int8)
         return lane
 
     def _sources(self) -> list[Source]:
         """The steps whose text is shown, as the stream readers need them."""
-        lanes = [(self.plan.step(p), self.lanes[p]) for p in self.display.producers]
-        return [
-            Source(lane.first, lane.end, lane.tpot, streams=isinstance(s, LlmStep) and s.stream)
-            for s, lane in lanes
-        ]
+        found = []
+        for name in self.display.producers:
+            step, lane = self.plan.step(name), self.lanes[name]
+            streams = isinstance(step, LlmStep) and step.stream
+            lost = lane.absent if not streams else lane.absent & (lane.state != State.RAN)
+            cap = np.where(lost, -np.inf, lane.cap)
+            found.append(Source(lane.begun, lane.first, lane.end, lane.tpot, cap, streams=streams))
+        return found
 
-    def _per_piece(self, step: WorkStep, skip: Mask) -> _Lane:
-        """Sentence by sentence on the stream: from the first output of what it reads."""
+    def _per_piece(self, step: WorkStep, skip: Mask) -> Lane:
+        """Sentence by sentence on the stream: from the first output of what it reads.
+
+        It ends when the last piece is through and all that it reads has ended. Policies are those
+        of work as a whole; here they have no meaning.
+        """
+        given = {self.plan.producer.get(w.value) for w in step.when}
         streaming = frozenset(
-            s.id for s in self.plan.llm_steps if s.stream and s.id in self.display.producers
+            s.id
+            for s in self.plan.llm_steps
+            if s.stream and s.id in self.display.producers and s.id not in given
         )
-        ready = self._ready(step, streaming)
+        ready = self._stream_ready(step, streaming)
         service = self.setting.service(step.service)
-        pieces = self.display.piece_source.shape[1]
         costs = np.stack(
-            [self.luck.draw(service.latency(), step.id, f"piece{j}") for j in range(pieces)], axis=1
+            [
+                self.luck.draw(service.latency(), step.id, f"piece{j}")
+                for j in range(self.display.piece_source.shape[1])
+            ],
+            axis=1,
         )
-        self.pieces = Pieces.worked(
-            self.display, self.workload.index, self._sources(), costs, service.per_1k_chars_s
+        pieces = Pieces.worked(
+            self.display, self.workload.index, self._sources(), ready, costs, service.per_1k_chars_s
         )
-        first = np.maximum(self.pieces.first, ready)
-        end = np.maximum(self.pieces.end, ready)
-        spell = work_spell(
-            self.setting, step, np.zeros(self.workload.n), self.luck, lambda c: self._hit(c, skip)
-        )
-        spell = replace(spell, first=first - ready, end=end - ready)
-        return self._placed(step, ready, skip, spell)
+        self.pieces[step.id] = pieces
+        read = (*self.plan.starts_after(step.id), *self.display.producers)
+        ends = [self.lanes[other].end for other in read]
+        end = np.maximum.reduce([pieces.end, ready, *ends])
+        first = np.minimum(pieces.first, end)
+        spell = plain_spell(end - ready, ok=np.ones(self.workload.n, dtype=bool))
+        spell = replace(spell, begun=first - ready, first=first - ready)
+        return self._kept(placed(step, ready, skip, spell))
 
-    def _show(self, step: ShowStep) -> _Lane:
+    def _stream_ready(self, step: WorkStep, streaming: frozenset[str]) -> Array:
+        """When all else it waits for has ended and the first stream it reads has begun."""
+        waits = self.plan.starts_after(step.id)
+        ready = np.zeros(self.workload.n)
+        begun, ended = np.full(self.workload.n, np.inf), ready
+        for other in waits:
+            lane = self.lanes[other]
+            if other in streaming:
+                begun = np.minimum(begun, np.where(lane.state == State.RAN, lane.first, np.inf))
+                ended = np.maximum(ended, lane.end)
+            else:
+                ready = np.maximum(ready, lane.end)
+        return np.maximum(ready, np.where(np.isfinite(begun), begun, ended))
+
+    def _show(self, step: ShowStep) -> Lane:
         """From the first thing shown to the last thing done."""
         end = self._ready(step)
-        begun = np.full(self.workload.n, np.inf)
-        for source, lane in zip(self._sources(), self._producers(), strict=True):
-            at = source.first if source.streams else source.end
-            begun = np.where(lane.state == State.RAN, np.minimum(begun, at), begun)
-        for value in () if step.early else step.gates:
-            gate = self.plan.step(self.plan.producer[value])
-            lane = self.lanes[gate.id]
-            piecewise = isinstance(gate, WorkStep) and gate.per_piece
-            begun = np.maximum(begun, lane.first if piecewise else lane.end)
+        begun = first_out(self.display, self.workload.index, self._sources())
+        pieces, gate = self._gates(step)
+        if pieces is not None:
+            begun = np.maximum(begun, pieces.first)
+        if gate is not None:
+            begun = np.maximum(begun, gate)
         begun = np.minimum(begun, end)
         if self.plan.transport.buffered:
             begun = end
         none = np.zeros(self.workload.n, dtype=bool)
         ran = np.full(self.workload.n, State.RAN, dtype=np.int8)
-        return _Lane(begun, begun, begun, end, ran, np.zeros(self.workload.n), none)
+        zero, never = np.zeros(self.workload.n), np.full(self.workload.n, np.inf)
+        return Lane(begun, begun, begun, end, end, ran, zero, never, none)
 
-    def _producers(self) -> list[_Lane]:
-        return [self.lanes[p] for p in self.display.producers]
+    def _gates(self, show: ShowStep) -> tuple[Pieces | None, Array | None]:
+        """When its checks let each piece through, and when those of the whole have spoken."""
+        checks = {self.plan.producer[v] for v in (() if show.early else show.gates)}
+        passing = [
+            (self.pieces[c], self.lanes[c].state == State.SKIPPED)
+            for c in sorted(checks & self.pieces.keys())
+        ]
+        whole = [self.lanes[c].end for c in checks - self.pieces.keys()]
+        return Pieces.through(passing), np.maximum.reduce(whole) if whole else None
 
     # --- the result ------------------------------------------------------------------------------
 
@@ -264,17 +319,15 @@ class _Run:
         lanes = [self.lanes[s.id] for s in self.plan.steps]
         requests = self.workload.scenario.requests
         rows = self.workload.index
-        served = rows if self.found is None else self.found.served
-        hit = np.zeros(self.workload.n, dtype=bool) if self.found is None else self.found.hit
+        served, hit = self.served, self.hit
         intents = np.array([hash((r.intent, r.lang)) for r in requests])
-        show, sources, pieces, made = self.plan.show, self._sources(), self.pieces, self.display
-        gate = self._whole_gate(show)
-        shown = self.lanes[show.id]
+        sources, made = self._sources(), self.display
+        pieces, gate = self._gates(self.plan.show)
+        shown = self.lanes[self.plan.show.id]
         buffered = self.plan.transport.buffered
 
         def see() -> Visible:
-            gated = None if show.early else pieces
-            return visible(made, served, sources, gated, gate, shown.start, shown.end, hit,
+            return visible(made, served, sources, pieces, gate, shown.first, shown.end, hit,
                            self.failed, buffered=buffered)
 
         return Timeline(
@@ -282,7 +335,7 @@ class _Run:
             "simulated",
             tuple(requests[r] for r in rows),
             _columns([lane.ready for lane in lanes]),
-            _columns([lane.start for lane in lanes]),
+            _columns([lane.ready for lane in lanes]),
             _columns([lane.first for lane in lanes]),
             _columns([lane.end for lane in lanes]),
             np.stack([lane.state for lane in lanes], axis=1),
@@ -295,24 +348,11 @@ class _Run:
             see,
         )
 
-    def _whole_gate(self, show: ShowStep) -> Array | None:
-        """When the checks that look at the whole answer have spoken, (n,)."""
-        if show.early or not show.gates:
-            return None
-        whole = [
-            self.lanes[g.id].end
-            for v in show.gates
-            if not (
-                isinstance(g := self.plan.step(self.plan.producer[v]), WorkStep) and g.per_piece
-            )
-        ]
-        return np.maximum.reduce(whole) if whole else None
-
     def _status(self) -> dict[str, Array]:
         """Stage messages: at the start of each step that announces itself, if it runs."""
         return {
             s.id: np.where(
-                self.lanes[s.id].state == State.SKIPPED, np.nan, self.lanes[s.id].start
+                self.lanes[s.id].state == State.SKIPPED, np.nan, self.lanes[s.id].ready
             )
             for s in self.plan.steps
             if s.announce
@@ -323,7 +363,7 @@ def _columns(arrays: list[Array]) -> Array:
     return np.stack(arrays, axis=1)
 
 
-def _usage(lanes: list[_Lane]) -> Usage:
+def _usage(lanes: list[Lane]) -> Usage:
     """What was used, (n, S); nothing where a step was skipped."""
 
     def column(name: str) -> Array:

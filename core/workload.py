@@ -16,8 +16,9 @@ from core import tokens
 from core.dists import Array
 from core.errors import InputError
 from core.output import Decoding, Unit, decoding, units, write
-from core.plan import LlmStep, Plan, ShowStep, Signature, When
-from core.prompt import input_text, render
+from core.plan import Input, LlmStep, Plan, Signature, SmallIf, When
+from core.prompt import PER_MESSAGE_TOK, fixed_text, input_text
+from core.reading import Reader
 from core.request import Request
 from core.scenarios import Scenario
 
@@ -112,6 +113,19 @@ def _flags(scenario: Scenario, value: str) -> Mask:
     return np.array([r.flag(value) for r in scenario.requests])
 
 
+@lru_cache(maxsize=64)
+def simple(scenario: Scenario, rule: SmallIf) -> Mask:
+    """Which requests (m,) a rule calls simple: by task, and by tokens of message and history."""
+    return np.array(
+        [
+            r.task in rule.tasks
+            and sum(tokens.count(t) for t in (r.message, *(t.text for t in r.history)))
+            <= rule.max_tok
+            for r in scenario.requests
+        ]
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
     """One LLM step's counts, arrays of shape (m,) over a scenario's requests.
@@ -145,7 +159,7 @@ def _call(
     limit: int | None,
     when: tuple[When, ...],
 ) -> Call:
-    rows = [_count(signature, r, predict, limit, _asked(when, r)) for r in scenario.requests]
+    rows = [_count(signature, r, predict, limit, asked(when, r)) for r in scenario.requests]
     names = [i.value for i in signature.inputs]
     return Call(
         np.array([r.tokens_in for r in rows], dtype=float),
@@ -160,6 +174,11 @@ def _call(
     )
 
 
+def lead_tok(scenario: Scenario, step: LlmStep) -> Array:
+    """Tokens a call writes before the first one that can be read, (m,)."""
+    return np.array([float(row[0].token if row else 0) for row in call(scenario, step).units])
+
+
 @dataclass(frozen=True, slots=True)
 class _Counts:
     tokens_in: int
@@ -171,7 +190,7 @@ class _Counts:
     at: tuple[float, ...]
 
 
-def _asked(when: tuple[When, ...], request: Request) -> bool:
+def asked(when: tuple[When, ...], request: Request) -> bool:
     """Whether this request makes the call at all, as far as its reference values say."""
     return all(
         w.value not in request.values or request.flag(w.value) == w.is_true for w in when
@@ -179,23 +198,59 @@ def _asked(when: tuple[When, ...], request: Request) -> bool:
 
 
 def _count(
-    signature: Signature, request: Request, predict: bool, limit: int | None, asked: bool
+    signature: Signature, request: Request, predict: bool, limit: int | None, made: bool
 ) -> _Counts:
-    inputs = tuple(
-        tokens.count(f"## {i.value}\n{text}\n\n") if (text := input_text(i, request)) else 0
-        for i in signature.inputs
-    )
-    if not asked:
-        return _Counts(0, (0,) * len(inputs), 0, 0, Decoding(()), (), ())
-    prompt = render(signature, request)
+    """What one request makes of a call; the answer is empty where the call is not `made`."""
+    inputs = tuple(input_tok(i, request) for i in signature.inputs)
+    prompt, static = prompt_tok(signature, request), static_tok(signature)
+    if not made:
+        return _Counts(prompt, inputs, static, 0, Decoding(()), (), ())
     output = write(signature, request.values)
     known = write(signature, request.known).text if predict and request.known else None
-    how = decoding(output.text, known)
-    found = units(output)
-    at = how.at
-    if limit is not None and len(at) > limit:
-        at, found = at[:limit], tuple(u for u in found if u.token < limit)
-    return _Counts(prompt.tokens(), inputs, prompt.static_tokens(), len(at), how, found, at)
+    text = shortened(output.text, limit)
+    found = units(output) if text == output.text else _begun(signature, request, text)
+    how = decoding(text, known)
+    return _Counts(prompt, inputs, static, len(how.at), how, found, how.at)
+
+
+def shortened(text: str, limit: int | None) -> str:
+    """A text cut off after so many tokens."""
+    ends = tokens.offsets(text)
+    if limit is None or len(ends) <= limit:
+        return text
+    return text[: ends[limit - 1]] if limit > 0 else ""
+
+
+def _begun(signature: Signature, request: Request, text: str) -> tuple[Unit, ...]:
+    """What can be read of an answer that was cut off."""
+    reader = Reader(signature, known=request.values)
+    at = 0
+    for end in tokens.offsets(text):
+        reader.feed(text[at:end])
+        at = end
+    reader.finish(cut=True)
+    return reader.units()
+
+
+def input_tok(spec: Input, request: Request) -> int:
+    """Tokens that one input adds to a prompt; 0 where the request has nothing for it."""
+    text = input_text(spec, request)
+    return tokens.count(f"## {spec.value}\n{text}\n\n") if text else 0
+
+
+def prompt_tok(
+    signature: Signature, request: Request, without: frozenset[str] = frozenset()
+) -> int:
+    """Tokens of a prompt: its fixed parts, its inputs but those `without`, two messages' frames."""
+    fixed = tokens.count(signature.task) + tokens.count(fixed_text(signature))
+    inputs = (input_tok(i, request) for i in signature.inputs if i.value not in without)
+    return fixed + sum(inputs) + 2 * PER_MESSAGE_TOK
+
+
+def static_tok(signature: Signature) -> int:
+    """Tokens at the head of the prompt that are the same for every request."""
+    fixed = tokens.count(fixed_text(signature)) if signature.static_first else 0
+    return tokens.count(signature.task) + fixed + PER_MESSAGE_TOK
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,7 +260,9 @@ class Display:
     Units (m, K): `source` is the position of the producing step in `producers` (-1 pads), `weight`
     when it is there after that step's first token (in token times), `chars`, `closes`, `piece`.
     Pieces (m, J): the sentences or cards a check works on: `piece_source` (-1 pads),
-    `piece_weight`, `piece_chars`.
+    `piece_first` and `piece_weight` (when the first of it can be read, and when it is known to be
+    complete), `piece_chars`. `producer_first` (m, P): when the first of each producer's units can
+    be read, inf where it has none.
     """
 
     producers: tuple[str, ...]
@@ -215,8 +272,10 @@ class Display:
     closes: Mask
     piece: Ints
     piece_source: Ints
+    piece_first: Array
     piece_weight: Array
     piece_chars: Array
+    producer_first: Array
     units: tuple[tuple[Unit, ...], ...]
 
     @property
@@ -227,50 +286,94 @@ class Display:
 
 def display(scenario: Scenario, plan: Plan, piece_sentences: int = 1) -> Display:
     """What the plan's show step shows, from the calls that produce it."""
-    show = plan.show
-    steps = [s for s in plan.llm_steps if set(s.gives) & set(show.reads)]
-    return _display(scenario, tuple(steps), show, piece_sentences)
+    reads = plan.show.reads
+    makers = tuple(_wording(s) for s in plan.llm_steps if set(s.gives) & set(reads))
+    return _display(scenario, makers, reads, piece_sentences)
+
+
+def _wording(step: LlmStep) -> LlmStep:
+    """The step as far as its text goes: plans that differ in nothing else share their counts."""
+    return LlmStep(
+        step.id,
+        step.signature,
+        decides=step.decides,
+        when=step.when,
+        predict=step.predict,
+        max_output_tok=step.max_output_tok,
+    )
 
 
 @lru_cache(maxsize=256)
 def _display(
-    scenario: Scenario, steps: tuple[LlmStep, ...], show: ShowStep, piece_sentences: int
+    scenario: Scenario, makers: tuple[LlmStep, ...], reads: tuple[str, ...], piece_sentences: int
 ) -> Display:
-    rows: list[list[tuple[int, float, Unit, int]]] = []
+    entries: list[tuple[int, int, int, float, float, Unit, int]] = []
+    kept: list[tuple[Unit, ...]] = []
     for r in range(len(scenario.requests)):
-        row: list[tuple[int, float, Unit, int]] = []
-        base = 0
-        for j, step in enumerate(steps):
+        column = base = 0
+        row: list[Unit] = []
+        for j, step in enumerate(makers):
             counted = call(scenario, step)
-            found = [u for u in counted.units[r] if u.field in show.reads]
-            pieces = {p: base + i // piece_sentences for i, p in enumerate(_distinct(found))}
-            row += [(j, counted.at[r][u.token], u, pieces[u.piece]) for u in found]
+            found = [u for u in counted.units[r] if u.field in reads]
+            pieces = {p: base + g for p, g in _grouped(found, piece_sentences).items()}
+            at = counted.at[r]
+            for column, u in enumerate(found, start=column):
+                entries.append((r, column, j, at[u.token], at[u.known], u, pieces[u.piece]))
+            column += bool(found)
             base = max(pieces.values(), default=base - 1) + 1
-        rows.append(row)
-    k = max((len(row) for row in rows), default=0) or 1
-    j_max = max((p + 1 for row in rows for *_, p in row), default=1)
-    m = len(rows)
+            row += found
+        kept.append(tuple(row))
+    return _padded(tuple(s.id for s in makers), entries, tuple(kept))
+
+
+def _padded(
+    producers: tuple[str, ...],
+    entries: list[tuple[int, int, int, float, float, Unit, int]],
+    kept: tuple[tuple[Unit, ...], ...],
+) -> Display:
+    """Entries (request, column, producer, weight, known, unit, piece) as arrays."""
+    at = np.array([(r, c, j, p) for r, c, j, *_, p in entries], dtype=np.int64).reshape(-1, 4)
+    row, column, producer, piece = at.T
+    weight = np.array([w for _, _, _, w, *_ in entries])
+    known = np.array([k for *_, k, _, _ in entries])
+    chars = np.array([u.chars for *_, u, _ in entries], dtype=float)
+    shape = (len(kept), int(column.max(initial=0)) + 1)
+    pieces = (len(kept), int(piece.max(initial=0)) + 1)
     out = Display(
-        tuple(s.id for s in steps),
-        np.full((m, k), -1, dtype=np.int64),
-        np.zeros((m, k)),
-        np.zeros((m, k)),
-        np.zeros((m, k), dtype=bool),
-        np.zeros((m, k), dtype=np.int64),
-        np.full((m, j_max), -1, dtype=np.int64),
-        np.zeros((m, j_max)),
-        np.zeros((m, j_max)),
-        tuple(tuple(u for _, _, u, _ in row) for row in rows),
+        producers,
+        np.full(shape, -1, dtype=np.int64),
+        np.zeros(shape),
+        np.zeros(shape),
+        np.zeros(shape, dtype=bool),
+        np.zeros(shape, dtype=np.int64),
+        np.full(pieces, -1, dtype=np.int64),
+        np.full(pieces, np.inf),
+        np.zeros(pieces),
+        np.zeros(pieces),
+        np.full((len(kept), len(producers)), np.inf),
+        kept,
     )
-    for i, row in enumerate(rows):
-        for c, (source, weight, unit, piece) in enumerate(row):
-            out.source[i, c], out.weight[i, c], out.chars[i, c] = source, weight, unit.chars
-            out.closes[i, c], out.piece[i, c] = unit.closes, piece
-            out.piece_source[i, piece] = source
-            out.piece_weight[i, piece] = max(out.piece_weight[i, piece], weight)
-            out.piece_chars[i, piece] += unit.chars
+    out.source[row, column], out.weight[row, column] = producer, weight
+    out.chars[row, column], out.piece[row, column] = chars, piece
+    out.closes[row, column] = [u.closes for *_, u, _ in entries]
+    out.piece_source[row, piece] = producer
+    np.minimum.at(out.piece_first, (row, piece), weight)
+    np.maximum.at(out.piece_weight, (row, piece), known)
+    np.minimum.at(out.producer_first, (row, producer), weight)
+    np.add.at(out.piece_chars, (row, piece), chars)
     return out
 
 
-def _distinct(found: list[Unit]) -> list[int]:
-    return list(dict.fromkeys(u.piece for u in found))
+def _grouped(found: list[Unit], sentences: int) -> dict[int, int]:
+    """The passage each piece belongs to: so many sentences of one text, or a card."""
+    groups: dict[int, int] = {}
+    taken, text, last = 0, "", -1
+    for unit in found:
+        if unit.piece in groups:
+            continue
+        goes_on = not unit.part and unit.unit == text and taken < sentences
+        taken = taken + 1 if goes_on else 1
+        last += not goes_on
+        groups[unit.piece] = last
+        text = "" if unit.part else unit.unit
+    return groups

@@ -33,11 +33,15 @@ class RunningApp:
     url: str
     process: subprocess.Popen[str]
     printed: list[str]
+    reader: threading.Thread
 
     def stop(self) -> None:
-        """Stop it and wait until it is gone."""
+        """Stop it and wait until it is gone and its last word read."""
         self.process.terminate()
         self.process.wait(timeout=30)
+        self.reader.join(timeout=30)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
 
 StartApp = Callable[..., RunningApp]
@@ -80,9 +84,10 @@ def _start(folder: Path, environment: dict[str, str]) -> RunningApp:
         # It is printed once the port is bound: from then on a request waits for its answer.
         if found := re.search(r"URL: http://\S+:(\d+)", line):
             # Somebody has to read on: a full pipe would stop the server.
-            threading.Thread(target=printed.extend, args=(process.stdout,), daemon=True).start()
+            reader = threading.Thread(target=printed.extend, args=(process.stdout,), daemon=True)
+            reader.start()
             url = f"http://127.0.0.1:{found.group(1)}"
             with urllib.request.urlopen(f"{url}/_stcore/health", timeout=60) as answer:  # noqa: S310
                 assert answer.status == 200
-            return RunningApp(url, process, printed)
+            return RunningApp(url, process, printed, reader)
     pytest.fail(f"the app did not start:\n{''.join(printed)}")

@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Recorded:
-    """One answer: its bytes in pieces; `hang` leaves the connection open after them."""
+    """One answer: its bytes in pieces, and events to wait for between them.
 
-    pieces: tuple[bytes, ...]
+    `head_after` holds the headers back; `hang` leaves the connection open after the last piece.
+    """
+
+    pieces: tuple[bytes | asyncio.Event, ...]
     status: str = "200 OK"
     headers: dict[str, str] = field(default_factory=dict)
     hang: bool = False
+    head_after: asyncio.Event | None = None
 
 
 @dataclass
@@ -55,12 +59,17 @@ async def recorded(*answers: Recorded) -> AsyncIterator[Server]:
             server.heads.append(head)
             server.bodies.append(json.loads(await reader.readexactly(length) or b"{}"))
             answer = left.pop(0) if len(left) > 1 else left[0]
+            if answer.head_after is not None:
+                await answer.head_after.wait()
             headers = {"content-type": "text/event-stream", "connection": "close", **answer.headers}
             lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
             writer.write(f"HTTP/1.1 {answer.status}\r\n{lines}\r\n".encode())
             for piece in answer.pieces:
-                writer.write(piece)
-                await writer.drain()
+                if isinstance(piece, asyncio.Event):
+                    await piece.wait()
+                else:
+                    writer.write(piece)
+                    await writer.drain()
             if answer.hang:
                 await reader.read()
         except (ConnectionError, asyncio.IncompleteReadError):

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import BrokenStream, ProviderError, TimedOut
 from core.local.client import Event, ask, constrained, forced, is_idle
-from core.local.wire import HOST, Address
+from core.local.wire import HOST, Address, StampedReader, pieces
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 DONE = b"data: [DONE]\n\n"
@@ -173,3 +173,14 @@ def test_grammars() -> None:
     rule = constrained({"type": "object"}).removeprefix("%llguidance {}\nstart: %json ")
     assert json.loads(rule)["type"] == "object"
     assert json.loads(rule)["x-guidance"]["whitespace_flexible"] is False
+
+
+async def test_pieces_carry_the_time_they_came_however_late_they_are_read() -> None:
+    clock = iter([10.0, 20.0, 30.0, 31.0])
+    reader = StampedReader(asyncio.get_running_loop(), lambda: next(clock))
+    for data in (HEAD + chunk(b"one") + chunk(b"two"), b"5\r\nth", b"ree\r\n", chunk(b"")):
+        reader.feed_data(data)
+    reader.feed_eof()
+    deadline_s = asyncio.get_running_loop().time() + 5
+    found = [piece async for piece in pieces(reader, deadline_s=deadline_s)]
+    assert found == [(10.0, b"one"), (10.0, b"two"), (30.0, b"three")]

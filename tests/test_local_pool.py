@@ -159,6 +159,18 @@ async def test_a_restarted_engine_holds_no_prefix() -> None:
     await again.end()
 
 
+async def test_a_call_cancelled_after_its_prompt_was_read_leaves_the_prefix() -> None:
+    pool = pool_of(lanes=1)
+    with pool.lease(SMALL, "one") as lease:
+        await lease.engine(deadline_s=soon())
+        lease.hold_prefix()
+    again = Caller(pool, key="one")
+    await asyncio.wait_for(again.served.wait(), 5)
+    assert again.lease is not None
+    assert again.lease.holds_prefix
+    await again.end()
+
+
 async def test_calls_without_a_key_never_reuse() -> None:
     pool = pool_of(lanes=1)
     for _ in range(2):

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from core.errors import Unavailable
+from core.errors import ProviderError, Unavailable
 from core.local.client import Counts, Event
 from core.local.models import FILE_VARIABLES, FOLDER_VARIABLE, ROLES, State
 from core.local.provider import LocalFact, LocalProvider, chunks_of
 from core.local.question import FREE_TEXT_LIMIT_TOK, lacks_prediction, question
+from core.local.script import Script
 from core.local.watch import Phase
 from core.providers.base import CallRequest, ChunkKind, Message
 from core.text import LANGS, Note, say
@@ -139,3 +140,32 @@ def test_everything_said_has_words_in_both_languages() -> None:
     for lang in LANGS:
         assert all(say(fact.note, lang) for fact in LocalFact)
         assert all(say(Note.of(f"local.{key}"), lang) for key in keys)
+
+
+def test_a_script_is_followed_in_any_pieces() -> None:
+    script = Script("It is 3 일.", ends_early=False)
+    for piece in ("It", " is 3", "", " 일."):
+        script.follow(piece)
+    script.end("stop")
+
+
+@pytest.mark.parametrize("finish", ["stop", "length"])
+def test_only_the_limit_or_a_stop_text_may_end_a_script_early(finish: str) -> None:
+    for ends_early in (True, False):
+        script = Script("It is here.", ends_early=ends_early)
+        script.follow("It is")
+        if finish == "stop" and not ends_early:
+            with pytest.raises(ProviderError, match=r"failed at ' here\.'"):
+                script.end(finish)
+        else:
+            script.end(finish)
+
+
+def test_leaving_the_script_is_noticed_at_once() -> None:
+    script = Script("It is here.", ends_early=False)
+    script.follow("It is")
+    with pytest.raises(ProviderError, match=r"failed at ' here\.'"):
+        script.follow(" over there")
+    free = Script(None, ends_early=False)
+    free.follow("anything")
+    free.end("stop")

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.commands import bench, catalogues, simulate
+from core.commands import advise, bench, catalogues, simulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,5 +27,6 @@ COMMANDS: tuple[Command, ...] = (
         "simulate", "compare a pipeline with and without optimizations",
         simulate.arguments, simulate.run,
     ),
+    Command("advise", "say what to do first", advise.arguments, advise.run),
     Command("bench", "measure the engine on this machine", bench.arguments, bench.run),
 )

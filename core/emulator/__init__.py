@@ -8,7 +8,7 @@ that comes with the request) or filler.
         emulator.openai_url, emulator.anthropic_url
 """
 
-from core.emulator.server import Emulator, main, serve
+from core.emulator.server import Address, Emulator, main, serve, serve_apart
 from core.emulator.timing import EmulatedModel
 
-__all__ = ["EmulatedModel", "Emulator", "main", "serve"]
+__all__ = ["Address", "EmulatedModel", "Emulator", "main", "serve", "serve_apart"]

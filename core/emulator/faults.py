@@ -57,15 +57,16 @@ def parse(header: str | None) -> Fault | None:
     if not header:
         return None
     name, _, rest = header.strip().partition("=")
-    if name not in list(FaultKind):
-        raise UnknownName("fault", name, list(FaultKind))
+    known = [kind.value for kind in FaultKind]
+    if name not in known:
+        raise UnknownName("fault", name, known)
     kind = FaultKind(name)
     if kind is FaultKind.REFUSE:
         if not rest:
             raise InputError("fault refuse needs fields: refuse=stream_options+stop")
         return Fault(kind, fields=tuple(rest.split("+")))
     if bool(rest) > (kind in TAKES_NUMBER) or (kind in NEEDS_NUMBER and not rest):
-        number = "needs" if kind in NEEDS_NUMBER else "takes no"
+        number = "needs a" if kind in NEEDS_NUMBER else "takes no"
         raise InputError(f"fault {name} {number} number")
     try:
         value = float(rest) if rest else None

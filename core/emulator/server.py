@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import uvicorn
 
 from core.emulator.service import Ledger, Service
 from core.emulator.timing import EmulatedModel
-from core.errors import InputError
+from core.errors import InputError, Unavailable
 
 HOST = "127.0.0.1"
+_ROOT = Path(__file__).parent.parent.parent
 LARGEST_HEADERS = 1 << 20
 """Bytes of headers the server takes: an answer may come in one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Emulator:
-    """A running server: its addresses, its ledger, and its pace, which may be changed."""
+class Address:
+    """Where an emulator listens."""
 
     port: int
-    service: Service
 
     @property
     def url(self) -> str:
@@ -42,6 +45,13 @@ class Emulator:
         """Base URL for Anthropic's SDK."""
         return self.url
 
+
+@dataclass(frozen=True, slots=True)
+class Emulator(Address):
+    """An emulator in this process: its ledger can be read and its pace be changed."""
+
+    service: Service
+
     @property
     def ledger(self) -> Ledger:
         """What the server has seen so far."""
@@ -57,7 +67,8 @@ class Emulator:
 def serve(model: EmulatedModel, port: int = 0, *, seed: int = 0) -> Iterator[Emulator]:
     """Run an emulator in a thread of its own; port 0 takes a free one.
 
-    Raises: InputError when the port is taken.
+    Client and server then share one interpreter, which can hold either up for 5 ms or more; for
+    timings finer than that there is `serve_apart`. Raises: InputError when the port is taken.
     """
     service = Service(model, seed=seed)
     with _listen(port) as listener:
@@ -74,6 +85,25 @@ def serve(model: EmulatedModel, port: int = 0, *, seed: int = 0) -> Iterator[Emu
             thread.join()
 
 
+@contextlib.contextmanager
+def serve_apart(model: EmulatedModel, port: int = 0) -> Iterator[Address]:
+    """Run an emulator in a process of its own, which ends with this one at the latest.
+
+    Raises: Unavailable when it does not start.
+    """
+    command = [sys.executable, "-m", "core.emulator", json.dumps(asdict(model)), str(port)]
+    with subprocess.Popen(  # noqa: S603  (this interpreter, our own module)
+        command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            line = process.stdout.readline() if process.stdout else ""
+            if not line.strip().isdigit():
+                raise Unavailable("the emulator's process did not start; its stderr says why")
+            yield Address(int(line))
+        finally:
+            process.kill()  # it has nothing to save
+
+
 def main(
     model: EmulatedModel,
     port: int = 0,
@@ -83,7 +113,7 @@ def main(
 ) -> None:
     """Run an emulator in the foreground until it is interrupted.
 
-    `announce` is called with its addresses once it listens; by default they go to stderr.
+    `announce` is called with its address once it listens; by default that goes to stderr.
     Raises: InputError when the port is taken.
     """
     service = Service(model, seed=seed)

@@ -2,6 +2,7 @@
 
     models, wheel, requantize   which weights there are, and how they get here
     sealed, watch               files that are whole or not there; progress and cancelling
+    question, script            a call in the words of the server; a check of what it writes
     settings, worker            how an engine runs; the child process it is
     engine                      the life of one child process
     wire, client                one streamed answer over its socket

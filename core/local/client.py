@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from core.errors import BrokenStream, ProviderError
-from core.local.wire import Address, exchange, pieces
+from core.local.wire import Address, StampedReader, exchange, pieces
 
 CHAT = "/v1/chat/completions"
 WARM_UP_LIMIT_S = 30.0
@@ -55,7 +55,7 @@ class Event:
 class Answer:
     """A running answer: when its question was sent, and the events as they come."""
 
-    def __init__(self, reader: asyncio.StreamReader, sent_s: float, deadline_s: float) -> None:
+    def __init__(self, reader: StampedReader, sent_s: float, deadline_s: float) -> None:
         """`sent_s` and `deadline_s` are times of the running loop."""
         self.sent_s = sent_s
         self._reader, self._deadline_s = reader, deadline_s
@@ -68,10 +68,8 @@ class Answer:
             BrokenStream: it went away before it was done.
             TimedOut: the deadline passed.
         """
-        loop = asyncio.get_running_loop()
         pending, finish = b"", None
-        async for piece in pieces(self._reader, deadline_s=self._deadline_s):
-            arrived_s = loop.time()
+        async for arrived_s, piece in pieces(self._reader, deadline_s=self._deadline_s):
             *blocks, pending = (pending + piece).split(b"\n\n")
             for block in blocks:
                 if block == b"data: [DONE]":
@@ -106,7 +104,7 @@ async def ask(address: Address, body: JsonObject, *, deadline_s: float) -> Async
 async def is_idle(address: Address, *, deadline_s: float) -> bool:
     """Return whether the server works on nothing, as after a cancellation has reached it."""
     async with exchange(address, "/slots", None, deadline_s=deadline_s) as reader:
-        body = b"".join([piece async for piece in pieces(reader, deadline_s=deadline_s)])
+        body = b"".join([piece async for _, piece in pieces(reader, deadline_s=deadline_s)])
     slots = json.loads(body)
     return isinstance(slots, list) and not any(_object(slot).get("is_processing") for slot in slots)
 

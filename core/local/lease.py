@@ -135,6 +135,10 @@ class Lease(Generic[EngineT]):
     def finish(self) -> None:
         """Say that the call ended by itself; else the engine is taken to be still working on it."""
         self.finished = True
+        self.hold_prefix()
+
+    def hold_prefix(self) -> None:
+        """Say that the engine has read the prompt, so that it holds the prefix from now on."""
         if self.seat is not None and self.cache_key is not None:
             self.seat.remember(self.cache_key)
 

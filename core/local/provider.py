@@ -33,6 +33,7 @@ from core.local.machine import usable_cores
 from core.local.models import ROLES, locate
 from core.local.pool import Limits, Pool
 from core.local.question import lacks_prediction, question
+from core.local.script import Script
 from core.local.settings import EngineSettings
 from core.providers.base import CallRequest, Chunk, ChunkKind, Usage
 from core.text import Note
@@ -112,11 +113,17 @@ class LocalProvider:
                 yield Chunk(ChunkKind.NOTE, now(), LocalFact.COLD_ENGINE)
             if lacks_prediction(request):
                 yield Chunk(ChunkKind.NOTE, now(), LocalFact.PREDICTION_ADDED)
+            script = Script(request.scripted_text, ends_early=bool(request.stop))
             body = question(request, reuse=lease.holds_prefix, nonce=secrets.token_hex(2))
             async with client.ask(engine.address, body, deadline_s=deadline_s) as answer:
                 yield Chunk(ChunkKind.SENT, answer.sent_s)
                 async with contextlib.aclosing(answer.events()) as events:
                     async for event in events:
+                        script.follow(event.text)
+                        if event.text:
+                            lease.hold_prefix()
+                        if event.finish:
+                            script.end(event.finish)
                         for chunk in chunks_of(event, drafts=kind.drafts):
                             yield chunk
             lease.finish()

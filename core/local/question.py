@@ -26,15 +26,12 @@ def question(request: CallRequest, *, reuse: bool, nonce: str) -> JsonObject:
         # Nothing else is repeatable, and a comparison needs the same text on both sides.
         "temperature": request.temperature or 0.0,
     }
-    limit_tok = request.max_tokens
     if request.scripted_text is not None:
         body["grammar"] = forced(request.scripted_text)
-    else:
-        limit_tok = limit_tok or FREE_TEXT_LIMIT_TOK
-        if request.json_schema is not None:
-            body["grammar"] = constrained(request.json_schema)
-    if limit_tok is not None:
-        body["max_tokens"] = limit_tok
+    elif request.json_schema is not None:
+        body["grammar"] = constrained(request.json_schema)
+    if request.scripted_text is None or request.max_tokens is not None:
+        body["max_tokens"] = request.max_tokens or FREE_TEXT_LIMIT_TOK
     if request.stop:
         body["stop"] = list(request.stop)
     return body

@@ -133,7 +133,7 @@ def _download(scratch: Path, watch: Watch, source: Source) -> Path:
 
 @dataclass(slots=True)
 class _Told:
-    """What pip has printed so far: how much it has, and its last complaint."""
+    """What pip has printed so far: how much it has, and its first complaint."""
 
     done_b: int = 0
     complaint: str = ""
@@ -143,7 +143,9 @@ class _Told:
             words = line.split()
             if words[:1] == ["Progress"] and len(words) > 1 and words[1].isdigit():
                 self.done_b = int(words[1])
-            elif line.startswith("ERROR:"):
+            elif "connection broken by" in line:  # what follows from it would only mislead
+                self.complaint = "the index cannot be reached"
+            elif line.startswith("ERROR:") and not self.complaint:
                 self.complaint = line.removeprefix("ERROR:").strip()
 
 

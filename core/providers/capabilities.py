@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from core import tokens
 from core.providers.base import CallRequest
 from core.text import Note
 
@@ -227,8 +228,6 @@ def below_cache_minimum(request: CallRequest, row: Family) -> Note | None:
 
     Counts with OpenAI's newest table, which is an estimate for other vendors.
     """
-    from core import tokens  # noqa: PLC0415  (loads a token table)
-
     if request.cache_key is None:
         return None
     static = request.messages[: request.static_messages]

@@ -7,7 +7,7 @@ It has no network and no chance: on a virtual-time loop the times are exact, whi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 
 from core import tokens
@@ -53,7 +53,7 @@ class FakeProvider:
         """Short id shown beside results."""
         return self._name
 
-    async def stream(self, request: CallRequest) -> AsyncIterator[Chunk]:
+    async def stream(self, request: CallRequest) -> AsyncGenerator[Chunk]:
         """Chunks of one call: one per token that completes text, at start + ttft + k tpot."""
         loop = asyncio.get_running_loop()
         pace = self._pace(request) if callable(self._pace) else self._pace

@@ -17,11 +17,11 @@ import asyncio
 import contextlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from core.errors import BrokenStream, EngineError
+from core.errors import BrokenStream, EngineError, Unavailable
 from core.keys import scrub
 from core.providers import normalise
 from core.providers.base import CallRequest, Chunk, ChunkKind, Message, Usage
@@ -128,10 +128,16 @@ class HostedProvider(ABC, Generic[ClientT, EventT]):
 
         It imports modules and builds its types at the first events; on the event loop that would
         hold up the very bytes whose arrival is measured, and every other stream on the loop.
+        Raises: Unavailable when the SDK is not installed.
         """
-        if type(self) not in self._rehearsed:
+        if type(self) in self._rehearsed:
+            return
+        try:
             await asyncio.to_thread(lambda: asyncio.run(self._rehearse()))
-            self._rehearsed.add(type(self))
+        except ModuleNotFoundError as missing:
+            need = f"{self._name} needs the package {missing.name}: pip install {missing.name}"
+            raise Unavailable(need) from None
+        self._rehearsed.add(type(self))
 
     async def _rehearse(self) -> None:
         """Read a recorded stream through the SDK, without a network."""
@@ -164,10 +170,10 @@ class HostedProvider(ABC, Generic[ClientT, EventT]):
         except (httpx2.HTTPError, TimeoutError):
             return
 
-    async def stream(self, request: CallRequest) -> AsyncIterator[Chunk]:
+    async def stream(self, request: CallRequest) -> AsyncGenerator[Chunk]:
         """Chunks of one call; see `core.providers.base.Provider`."""
+        await self.ready()  # once per process, and not the call's fault
         deadline_s = asyncio.get_running_loop().time() + request.deadline_s
-        await self.ready()
         opened: EventStream[EventT] | None = None
         try:
             opened = await self._open(request, deadline_s)

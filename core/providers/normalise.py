@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core import tokens
 from core.errors import BrokenStream, ProviderError, RateLimited, TimedOut
 from core.keys import scrub
 from core.providers.base import Message, Usage
@@ -91,8 +92,6 @@ def estimated_usage(messages: Iterable[Message], answer: str) -> Usage:
 
     The frames a chat format puts round each message are not counted.
     """
-    from core import tokens  # noqa: PLC0415  (loads a token table)
-
     return Usage(
         tokens_in=sum(tokens.count(message.text) for message in messages),
         tokens_out=tokens.count(answer),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from core.providers import normalise, rehearsal
@@ -202,7 +202,7 @@ def is_strict(schema: object) -> bool:
     """
     if isinstance(schema, (list, tuple)):
         return all(is_strict(part) for part in schema)
-    if not isinstance(schema, dict):
+    if not isinstance(schema, Mapping):
         return True
     if schema.get("type") == "object":
         names = set(schema.get("properties", {}))

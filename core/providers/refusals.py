@@ -6,6 +6,7 @@ option they refuse; the call is then made again without it, and the model is rem
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from core.providers.capabilities import Fact
@@ -16,7 +17,15 @@ OTHER_NAMES = {"max_completion_tokens": "max_tokens", "max_tokens": "max_complet
 """Options that some servers know only under another name."""
 
 REFUSING = frozenset({400, 422})
-"""Statuses that mean "I do not know this option"; 422 is the one of FastAPI servers."""
+"""Statuses of such answers; 422 is the one of FastAPI servers."""
+
+UNKNOWN = re.compile(
+    r"(?i)un(supported|recognized|known|expected)|not (supported|permitted|allowed)"
+    r"|does not support|deprecated|extra (inputs|fields)|extra_forbidden"
+    r"|invalid (parameter|argument|field)"
+)
+"""Words for "I do not know this option". An error about an option's value has none of them: that
+limit or schema is wrong, and to call without it would be another question."""
 
 
 class Refusals:
@@ -51,15 +60,21 @@ class Refusals:
 
 
 def named_option(error: Exception, candidates: list[str]) -> str | None:
-    """Return the option that an error answer is about; None when it is about something else.
+    """Return the option that an endpoint says it does not know; None for any other error.
 
-    The vendor's `param` counts where it is filled, else the option its text names first.
+    The vendor's `param` counts where it is filled, else the option its text names first. A name
+    that is also a common word ("text", "stop") has to begin the text or stand in quotes.
     """
-    if getattr(error, "status_code", None) not in REFUSING:
+    text = f"{error} {getattr(error, 'body', '')}"
+    if getattr(error, "status_code", None) not in REFUSING or not UNKNOWN.search(text):
         return None
     param = str(getattr(error, "param", None) or "").split(".", maxsplit=1)[0]
     if param in candidates:
         return param
-    text = f"{error} {getattr(error, 'body', '')}"
-    found = [(text.index(name), -len(name), name) for name in candidates if name in text]
-    return min(found)[2] if found else None
+    found = [(at.start(), name) for name in candidates if (at := _mention(name).search(text))]
+    return min(found)[1] if found else None
+
+
+def _mention(name: str) -> re.Pattern[str]:
+    before = r"\b" if "_" in name else r"(?:^|(?<=['\"`]))"
+    return re.compile(rf"{before}{name}\b")

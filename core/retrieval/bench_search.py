@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -13,38 +12,45 @@ from core.request import Document, Request
 from core.retrieval.assemble import EVIDENCE_FLOOR, assemble, is_weak, prune
 from core.retrieval.encoders import DEFAULT_ENCODER
 from core.retrieval.gate import judge
-from core.retrieval.numbers import numbers
-from core.retrieval.quality import Share, auc, recall, search_question
-from core.retrieval.search import Library, SearchSettings
+from core.retrieval.quality import (
+    Share,
+    auc,
+    question_vector,
+    recall,
+    search_question,
+    searched,
+)
+from core.retrieval.quantities import quantities
+from core.retrieval.search import Library, Method, SearchSettings
 from core.scenarios import SCENARIOS, Scenario, scenario
 from core.text import LANGS, Lang
 
 Figures = dict[str, object]
 
+METHODS: tuple[Method, ...] = ("vector", "keyword", "hybrid")
+
 SETTINGS: Mapping[str, SearchSettings] = {
-    f"{method}/{rerank}/top{k}": SearchSettings(method, k, max(10, k), rerank)
-    for method, rerank, k in (
-        *itertools.product(("vector", "keyword", "hybrid"), ("never", "always"), (3,)),
-        ("hybrid", "when_close", 3),
-        *itertools.product(("hybrid",), ("always",), (1, 2, 5, 8)),
-    )
+    **{f"{m}/never/top3": SearchSettings(m, rerank="never") for m in METHODS},
+    **{f"{m}/always/top3": SearchSettings(m, rerank="always") for m in METHODS},
+    "hybrid/when_close/top3": SearchSettings(rerank="when_close"),
+    **{f"hybrid/always/top{k}": SearchSettings(top_k=k) for k in (1, 2, 5, 8)},
 }
 
 
 def retrieval() -> Figures:
     """Recall, tokens and time by setting; what budget, pruning, fail-fast and the gate cost."""
     out: Figures = {}
-    for name in SCENARIOS:
-        found = scenario(name)
-        library = Library(found.documents)
+    libraries = {name: Library(scenario(name).documents) for name in SCENARIOS}
+    for name, library in libraries.items():
         library.warm_up()
+        found = scenario(name)
         out[name] = {
             "recall": {label: _recall(library, found, s) for label, s in SETTINGS.items()},
             "diet": _diets(library, found),
             "fail_fast": {lang: _fail_fast(library, found, lang) for lang in LANGS},
             "answer_gate": _gate(found),
         }
-    out["recall_both_scenarios"] = _pooled(SETTINGS["hybrid/always/top3"])
+    out["recall_at_3_both_scenarios"] = _pooled(libraries)
     return out
 
 
@@ -52,42 +58,45 @@ def _recall(library: Library, found: Scenario, settings: SearchSettings) -> Figu
     out: Figures = {}
     for lang in LANGS:
         asked = [r for r in found.requests if r.lang == lang and r.doc_ids]
-        result = recall(library, asked, settings)
-        searched = [library.search(search_question(r), settings) for r in asked]
-        took = [sum(s for stage, s in f.stages if stage != "embed") for f in searched]
+        results = searched(library, asked, settings)
+        found_of = recall(results, settings.top_k)
+        took = [sum(s for _, s in result.stages) for _, result in results]
         out[lang] = {
-            "answer_found": result.answer.plain(),
-            "labels_found": result.labelled,
-            "reranked": sum(f.reranked for f in searched),
+            "answer_found": found_of.answer.plain(),
+            "labels_found": found_of.labelled,
+            "reranked": sum(result.reranked for _, result in results),
             "p50_s_without_embedding": float(np.median(took)),
         }
     return out
 
 
-def _pooled(settings: SearchSettings) -> Figures:
-    """Recall by language over the requests of all scenarios."""
+def _pooled(libraries: Mapping[str, Library]) -> Figures:
+    """Return recall@3 by language over the requests of all scenarios."""
+    settings = SearchSettings()
     out: Figures = {}
     for lang in LANGS:
-        k = n = 0
-        for name in SCENARIOS:
-            found = scenario(name)
-            asked = [r for r in found.requests if r.lang == lang and r.doc_ids]
-            share = recall(Library(found.documents), asked, settings).answer
-            k, n = k + share.k, n + share.n
-        out[lang] = Share(k, n).plain()
+        results = [
+            result
+            for name, library in libraries.items()
+            for result in searched(
+                library, [r for r in scenario(name).requests if r.lang == lang], settings
+            )
+        ]
+        out[lang] = recall(results, settings.top_k).answer.plain()
     return out
 
 
 def _diets(library: Library, found: Scenario) -> Figures:
-    """What a smaller context keeps: tokens, answering document, facts of the reference answer."""
+    """Return what a smaller context keeps of documents, and of the facts of the answers."""
     diets: Mapping[str, tuple[int, int | None, int | None]] = {
         "top5": (5, None, None),
         "top3": (3, None, None),
         "top2": (2, None, None),
         "top5 in 300 tokens": (5, 300, None),
         "top5 in 200 tokens": (5, 200, None),
-        "top3, 2 sentences each": (3, None, 2),
-        "top3, 1 sentence each": (3, None, 1),
+        "top3, best 8 sentences": (3, None, 8),
+        "top3, best 6 sentences": (3, None, 6),
+        "top3, best 4 sentences": (3, None, 4),
     }
     return {name: _diet(library, found, *diet) for name, diet in diets.items()}
 
@@ -104,11 +113,11 @@ def _diet(
             continue
         question = search_question(request)
         reader = library.encoder_for(question)
-        vector = reader.encode([question])[0]
+        vector = question_vector(library, question)
         hits = library.search(question, settings, vector).hits
         passages: list[Document] = [library.documents[hit.id] for hit in hits]
         if keep is not None:
-            passages = [prune(p, vector, reader, keep=keep) for p in passages]
+            passages = list(prune(passages, vector, reader, keep=keep))
         context = assemble(passages, tokens.count, budget_tok=budget_tok)
         spent.append(context.tokens)
         n += 1
@@ -132,30 +141,41 @@ def _facts(request: Request, documents: Iterable[str]) -> frozenset[str]:
 
 
 def _values(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset(q.partition(" ")[0] for text in texts for q in numbers(text))
+    return frozenset(q.partition(" ")[0] for text in texts for q in quantities(text))
 
 
 def _fail_fast(library: Library, found: Scenario, lang: Lang) -> Figures:
-    """How well the evidence tells questions that the documents answer from those they do not."""
+    """Return how well the evidence tells questions that the documents answer from others.
+
+    Two kinds of others: those labelled unanswerable, which are about the library's subject, and the
+    other scenarios' questions, which are not.
+    """
     floor = EVIDENCE_FLOOR[DEFAULT_ENCODER[lang]]
-    evidence: dict[bool, list[float]] = {True: [], False: []}
-    stopped = {True: 0, False: 0}
-    for request in found.requests:
-        looked_up = bool(request.doc_ids) or not request.answerable
-        if request.lang == lang and looked_up:
-            result = library.search(search_question(request))
-            evidence[request.answerable].append(result.evidence or 0.0)
-            stopped[request.answerable] += is_weak(result.evidence, floor)
-    return {
-        "floor": floor,
-        "unanswerable_stopped": Share(stopped[False], len(evidence[False])).plain(),
-        "answerable_stopped": Share(stopped[True], len(evidence[True])).plain(),
-        "auc": auc(evidence[True], evidence[False]),
+    own = [r for r in found.requests if r.lang == lang]
+    foreign = [
+        r for n in SCENARIOS if n != found.id for r in scenario(n).requests if r.lang == lang
+    ]
+    evidence = {
+        "answerable": _evidence(library, [r for r in own if r.doc_ids]),
+        "unanswerable": _evidence(library, [r for r in own if not r.answerable]),
+        "off_subject": _evidence(library, [r for r in foreign if r.doc_ids]),
     }
+    out: Figures = {"floor": floor}
+    for kind, found_evidence in evidence.items():
+        stopped = sum(is_weak(e, floor) for e in found_evidence)
+        out[f"{kind}_stopped"] = Share(stopped, len(found_evidence)).plain()
+        if kind != "answerable" and found_evidence:
+            out[f"{kind}_auc"] = auc(evidence["answerable"], found_evidence)
+    return out
+
+
+def _evidence(library: Library, requests: Iterable[Request]) -> list[float]:
+    found = (result.evidence for _, result in searched(library, requests, SearchSettings()))
+    return [0.0 if evidence is None else evidence for evidence in found]
 
 
 def _gate(found: Scenario) -> Figures:
-    """What the cascade's gate says to reference answers, answers of others, and wrong numbers."""
+    """Return what the gate says to right answers, those of other questions, wrong numbers."""
     asked = [r for r in found.requests if r.doc_ids and r.answerable and "response" in r.values]
     right, swapped, altered = [], [], []
     for i, request in enumerate(asked):

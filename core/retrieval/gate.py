@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.request import Lang
-from core.retrieval.keyword import keyword_terms
-from core.retrieval.numbers import numbers
+from core.retrieval.keywords import keyword_terms
+from core.retrieval.quantities import quantities
 from core.retrieval.script import script_of, words
 
 Failing = Literal["empty", "language", "unfinished", "numbers", "off_topic"]
@@ -65,4 +65,4 @@ def judge(answer: str, *, question: str, passages: Sequence[str], lang: Lang) ->
 
 def _values(text: str) -> frozenset[str]:
     """Return the bare values of a text's quantities: an answer may name other units' words."""
-    return frozenset(quantity.partition(" ")[0] for quantity in numbers(text))
+    return frozenset(quantity.partition(" ")[0] for quantity in quantities(text))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.retrieval.critical_terms import critical_differences
-from core.retrieval.numbers import numbers
+from core.retrieval.quantities import quantities
 
 GuardId = Literal["numbers", "polarity", "critical_terms"]
 
@@ -58,7 +58,7 @@ _NEGATION_KO = re.compile(
 
 
 def _numbers(asked: str, cached: str) -> tuple[frozenset[str], frozenset[str]]:
-    one, other = numbers(asked), numbers(cached)
+    one, other = quantities(asked), quantities(cached)
     return one - other, other - one
 
 

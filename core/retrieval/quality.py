@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from core.request import Request
+from core.retrieval.encoders import encoder
 from core.retrieval.guards import ALL_GUARDS, GuardId, objections
-from core.retrieval.search import Library, SearchSettings
+from core.retrieval.search import Found, Library, SearchSettings
 from core.retrieval.semantic import NEIGHBOURS
 from core.retrieval.vectors import Vectors
 
@@ -72,15 +74,37 @@ def search_question(request: Request) -> str:
     return request.message
 
 
-def recall(library: Library, requests: Iterable[Request], settings: SearchSettings) -> Recall:
-    """Return the recall of a setting over the requests that have labelled documents."""
+def searched(
+    library: Library, requests: Iterable[Request], settings: SearchSettings
+) -> list[tuple[Request, Found]]:
+    """Search for each request; a question is embedded once, however many settings are compared."""
+    return [
+        (request, library.search(question, settings, question_vector(library, question)))
+        for request in requests
+        for question in (search_question(request),)
+    ]
+
+
+def question_vector(library: Library, question: str) -> Vectors:
+    """Return the embedding of a question by the library's encoder for it, kept in this process."""
+    return _vector(library.encoder_for(question).name, question)
+
+
+@lru_cache(maxsize=4096)
+def _vector(encoder_id: str, question: str) -> Vectors:
+    row: Vectors = encoder(encoder_id).encode([question])[0]
+    return row
+
+
+def recall(results: Iterable[tuple[Request, Found]], top_k: int) -> Recall:
+    """Return what searches found of the labels, over the requests that have any."""
     found: list[bool] = []
     shares: list[float] = []
-    for request in requests:
+    for request, result in results:
         if request.doc_ids:
-            hits = {hit.id for hit in library.search(search_question(request), settings).hits}
+            hits = {hit.id for hit in result.hits[:top_k]}
             found.append(request.doc_ids[0] in hits)
-            possible = min(settings.top_k, len(request.doc_ids))
+            possible = min(top_k, len(request.doc_ids))
             shares.append(len(hits & set(request.doc_ids)) / possible)
     mean = sum(shares) / len(shares) if shares else math.nan
     return Recall(Share(sum(found), len(found)), mean)

@@ -10,7 +10,7 @@ import numpy as np
 from core.errors import Unavailable
 from core.request import Document
 from core.retrieval.index import Hit
-from core.retrieval.keyword import KeywordIndex
+from core.retrieval.keywords import KeywordIndex
 from core.retrieval.libraries import library
 from core.retrieval.script import sentences
 from core.retrieval.vectors import Encoder, Vectors

@@ -19,7 +19,7 @@ from core.retrieval.encoders import DEFAULT_ENCODER, encoder, languages_of
 from core.retrieval.fuse import reciprocal_rank
 from core.retrieval.index import Hit, VectorIndex
 from core.retrieval.keys import digest
-from core.retrieval.keyword import KeywordIndex
+from core.retrieval.keywords import KeywordIndex
 from core.retrieval.rerank import Reranker, SentenceReranker, reorder, scores_are_close
 from core.retrieval.script import normalise, script_of
 from core.retrieval.store import Store, check_ttl

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, cast
@@ -53,7 +54,7 @@ class RedisStore:
     def keys(self, prefix: str) -> Iterator[str]:
         """Yield the keys of living entries that begin with `prefix`; scans, never blocks."""
         with _as_unavailable():
-            pattern = self._prefix + prefix + "*"
+            pattern = re.sub(r"([*?\[\]\\^-])", r"\\\1", self._prefix + prefix) + "*"
             for raw in self._client.scan_iter(match=pattern, count=_SCAN_COUNT):
                 yield raw.decode().removeprefix(self._prefix)
 

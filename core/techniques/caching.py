@@ -5,16 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from core import hits
-from core.plan import AnswerCache, Cache, Plan, ShowStep, Step, When, WorkKind, WorkStep
+from core.plan import AnswerCache, Cache, Plan, Step, WorkKind, WorkStep
 from core.rewrite import Context, NotApplicable, update_llm, within
+from core.techniques._lookup import look_up_first
 from core.text import Note
-
-LOOKUP, MISSED = "cache_lookup", "cache_missed"
 
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """Each layer is a switch of its own; `threshold` and `guards` are the semantic layer's."""
+    """Each layer is a switch of its own.
+
+    Finished answers by `exact` or by similar (`semantic`) words, the latter from `threshold` on and
+    with `guards` against near misses; `embedding` and `retrieval` results; the provider's `prompt`
+    cache. Entries live for `ttl_h` hours.
+    """
 
     exact: bool = True
     semantic: bool = True
@@ -35,9 +39,7 @@ def rewrite(plan: Plan, params: Params, context: Context) -> Plan | NotApplicabl
     for kind, wanted in ((WorkKind.EMBED, params.embedding), (WorkKind.SEARCH, params.retrieval)):
         if wanted:
             cached = _remember(cached, kind, ttl_s)
-    layers = _layers(params, context, ttl_s)
-    if layers and not any(s.id == LOOKUP for s in cached.steps):
-        cached = _look_up_first(cached, layers)
+    cached = look_up_first(cached, _layers(params, context, ttl_s))
     return NotApplicable(Note.of("reason.no_layer")) if cached == plan else cached
 
 
@@ -61,7 +63,7 @@ def _remember(plan: Plan, kind: WorkKind, ttl_s: float) -> Plan:
 
 
 def _texts(plan: Plan, step: WorkStep) -> tuple[str, ...]:
-    """The texts a step's result depends on: through embeddings back to what was embedded."""
+    """Find the texts a step's result depends on: through embeddings back to what was embedded."""
     found: list[str] = []
     for value in step.reads:
         maker = plan.producer.get(value)
@@ -71,21 +73,3 @@ def _texts(plan: Plan, step: WorkStep) -> tuple[str, ...]:
         else:
             found.append(value)
     return tuple(dict.fromkeys(found))
-
-
-def _look_up_first(plan: Plan, layers: tuple[AnswerCache, ...]) -> Plan:
-    """A look-up in front; everything but showing runs only where it missed."""
-    semantic = any(layer.layer == "semantic" for layer in layers)
-    lookup = WorkStep(
-        LOOKUP,
-        WorkKind.COMPUTE,
-        "semantic_lookup" if semantic else "exact_lookup",
-        reads=("message", "history"),
-        gives=(MISSED,),
-        layers=layers,
-    )
-    guarded: list[Step] = [
-        s if isinstance(s, ShowStep) else replace(s, when=(*s.when, When(MISSED)))
-        for s in plan.steps
-    ]
-    return replace(plan, steps=(lookup, *guarded))

@@ -20,8 +20,9 @@ def rewrite(plan: Plan, params: Params, _: Context) -> Plan | NotApplicable:
     """Let each step between the answer and the screen start at the first sentence."""
     if not any(s.stream for s in shown_steps(plan)):
         return NotApplicable(Note.of("reason.needs_streaming"))
-    shown = set(plan.show.reads)
-    whole = [s for s in plan.work_steps if set(s.reads) & shown and not s.per_piece]
+    shown, gates = set(plan.show.reads), set(plan.show.gates)
+    checks = [s for s in plan.work_steps if set(s.reads) & shown and set(s.gives) & gates]
+    whole = [s for s in checks if not s.per_piece]
     if not whole:
         return NotApplicable(Note.of("reason.nothing_after_answer"))
     changed: list[WorkStep] = [

@@ -43,7 +43,7 @@ def _fused(plan: Plan, params: Params, context: Context) -> Iterator[Plan]:
 
 
 def _is_small(step: LlmStep, params: Params, context: Context) -> bool:
-    """A short call of routine fields, none of which is shown to the person."""
+    """Whether a call is short, and made only of routine fields."""
     written = call(context.scenario, step).tokens_out
     mean = float(written[written > 0].mean()) if (written > 0).any() else 0.0
     return step.signature.routine and mean <= params.max_output_tok
@@ -95,7 +95,7 @@ def united(first: LlmStep, second: LlmStep) -> LlmStep:
 
 
 def _joined(a: tuple[Input, ...], b: tuple[Input, ...]) -> tuple[Input, ...]:
-    """Inputs of both; where both have one, the wider of the two."""
+    """Join the inputs of both; where both have one, the wider of the two stays."""
     by_value = {i.value: i for i in a}
     for other in b:
         mine = by_value.get(other.value)

@@ -34,7 +34,7 @@ def rewrite(plan: Plan, params: Params, context: Context) -> Plan | NotApplicabl
 
 
 def shots(step: LlmStep, count: int, context: Context) -> tuple[str, ...]:
-    """Worked examples of a call from the scenario's least asked requests (not the replayed ones)."""
+    """Worked examples of a call, from the scenario's least asked requests."""
     found: list[str] = []
     for request in reversed(context.scenario.requests):
         if len(found) == count:

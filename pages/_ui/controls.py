@@ -30,6 +30,7 @@ FIRST_SCREEN: tuple[str, ...] = ("streaming", "short_keys", "parallel", "small_m
 
 OTHERS = tuple(t.id for t in TECHNIQUES if not t.headline)
 _BEFORE_PRESET = "toggles_before_preset"
+_POPULAR = "popular"
 
 
 def pick_scenario() -> Scenario:
@@ -51,40 +52,50 @@ def pick_request(base: Scenario) -> tuple[Scenario, Request, Match | None]:
     Raises InputError for a message that is too long.
     """
     keep_choice("source", ("example", "own"), default="example")
-    with st.container(horizontal=True, vertical_alignment="bottom", key="question_row"):
-        source = st.segmented_control(
-            tr("playground.source"),
-            ("example", "own"),
-            key="source",
-            format_func=lambda s: tr(f"playground.{s}"),
-            required=True,
-        )
-        if source == "own":
-            message = st.text_input(
-                tr("playground.message"),
-                key="ask",
-                placeholder=tr("playground.message_hint"),
-                max_chars=MAX_MESSAGE_CHARS,
-                bind="query-params",
-            )
-            match = nearest(base, message) if message.strip() else None
-            if match is not None and match.answers:
-                own = asking(base, message.strip())
-                return own, own.requests[0], match
-            return base, _first(base), match
-        ids = [r.id for r in sorted(base.requests, key=lambda r: r.lang != language())]
-        keep_choice(f"{base.id}_q", ids, default=base.requests[0].id)
-        chosen = st.selectbox(
-            tr("playground.request"),
-            ids,
-            key=f"{base.id}_q",
-            format_func=lambda i: _caption(base.request(i)),
-        )
-    return base, base.request(str(chosen)), None
+    source = st.segmented_control(
+        tr("playground.source"),
+        ("example", "own"),
+        key="source",
+        format_func=lambda s: tr(f"playground.{s}"),
+        required=True,
+    )
+    if source == "own":
+        return _own_words(base)
+    first = popular(base)
+    ids = [_POPULAR, *(r.id for r in _own_language_first(base) if r is not first)]
+    key = f"{base.id}_q"
+    keep_choice(key, ids, default=_POPULAR)
+    chosen = st.selectbox(
+        tr("playground.request"),
+        ids,
+        key=key,
+        format_func=lambda i: _caption(first if i == _POPULAR else base.request(i)),
+    )
+    return base, first if chosen == _POPULAR else base.request(str(chosen)), None
 
 
-def _first(base: Scenario) -> Request:
+def _own_words(base: Scenario) -> tuple[Scenario, Request, Match | None]:
+    message = st.text_input(
+        tr("playground.message"),
+        key="ask",
+        placeholder=tr("playground.message_hint"),
+        max_chars=MAX_MESSAGE_CHARS,
+        bind="query-params",
+    )
+    match = nearest(base, message) if message.strip() else None
+    if match is not None and match.answers:
+        own = asking(base, message.strip())
+        return own, own.requests[0], match
+    return base, popular(base), match
+
+
+def popular(base: Scenario) -> Request:
+    """The most asked question in the reader's language: what an address without one means."""
     return next(r for r in base.requests if r.lang == language() and not r.history)
+
+
+def _own_language_first(base: Scenario) -> list[Request]:
+    return sorted(base.requests, key=lambda r: r.lang != language())
 
 
 def _caption(request: Request) -> str:
@@ -174,9 +185,9 @@ def _presets() -> None:
     with st.container(horizontal=True, gap="small", key="presets"):
         for name in PRESETS:
             st.button(
-                tr(f"preset.{name}.title"),
+                tr(f"preset.{name.replace('-', '_')}.title"),
                 key=f"preset_{name}",
-                help=tr(f"preset.{name}.help"),
+                help=tr(f"preset.{name.replace('-', '_')}.help"),
                 on_click=_use_preset,
                 args=(name,),
                 type="tertiary",

@@ -23,7 +23,7 @@ from pages._ui.race.payload import EventKind, StepKind, StepState
 from pages._ui.view import View
 
 HEAD_ROOM = 1.02
-"""How much longer than the longest lane the axis is."""
+"""How much longer than the longest plan the axis is. The reader may go on beyond it."""
 
 
 @lru_cache(maxsize=128)
@@ -49,9 +49,7 @@ def _on(view: View) -> str:
 def _lane(view: View, timeline: Timeline, side: str, subtitle: str) -> Lane:
     plain = lane(timeline, view.scenario, view.lang, view.reader)
     title = text(view.lang, f"playground.{side}")
-    # The reader goes on long after the work is done; on the axis that would squeeze the steps.
-    wanted = set(Marks.__dataclass_fields__) - {"reader_done_s"}
-    marks = {k: v for k, v in plain["marks"].items() if k in wanted}
+    marks = {k: v for k, v in plain["marks"].items() if k in Marks.__dataclass_fields__}
     return Lane(
         side,
         title,

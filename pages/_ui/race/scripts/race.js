@@ -182,7 +182,7 @@ class Race {
       Enter: track && (() => this.clock.seek(this.waterfall.startOf(track))),
       Home: () => this.clock.seek(0),
       End: () => this.clock.seek(this.clock.end),
-      Escape: () => this.waterfall.tooltip.hide(),
+      Escape: () => this.waterfall.stopExplaining(),
       " ": event.target.closest("button, summary") ? null : () => this.clock.toggle(),
     };
     const speed = SPEEDS[Number(event.key) - 1];

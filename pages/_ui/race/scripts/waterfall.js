@@ -3,6 +3,7 @@
 class Waterfall {
   #groups = new Map();
   #hints = new WeakMap(); // track -> what explains it
+  #explained = null;
   #axis = axisOf(1);
   #width = 0;
   #most = 0;
@@ -27,17 +28,24 @@ class Waterfall {
     this.#listen();
   }
 
+  /* Only a moving pointer explains: a page scrolling beneath it must not talk over the focus. */
   #listen() {
-    const explain = (event) => {
-      const track = event.target.closest?.(".track");
-      const hint = track && this.#hints.get(track);
-      if (hint) this.tooltip.show(track, hint.offset, hint.content());
-      else this.tooltip.hide();
+    const hover = (event) => {
+      const moved = event.movementX !== 0 || event.movementY !== 0;
+      const track = event.target.closest(".track");
+      if (moved && track !== this.#explained) this.#explain(track);
     };
-    this.body.addEventListener("pointerover", explain);
-    this.body.addEventListener("focusin", explain);
-    this.body.addEventListener("focusout", () => this.tooltip.hide());
-    this.body.addEventListener("pointerleave", () => this.tooltip.hide());
+    this.body.addEventListener("pointermove", hover);
+    this.body.addEventListener("pointerleave", () => this.#explain(null));
+    this.body.addEventListener("focusin", (event) => this.#explain(event.target.closest(".track")));
+    this.body.addEventListener("focusout", () => this.#explain(null));
+  }
+
+  #explain(track) {
+    this.#explained = track;
+    const hint = track && this.#hints.get(track);
+    if (hint) this.tooltip.show(track, hint.offset, hint.content());
+    else this.tooltip.hide();
   }
 
   update(data, say) {
@@ -108,6 +116,10 @@ class Waterfall {
     from.setAttribute("tabindex", -1);
     next.setAttribute("tabindex", 0);
     next.focus();
+  }
+
+  stopExplaining() {
+    this.#explain(null);
   }
 
   startOf(track) {

@@ -65,7 +65,7 @@ _DURATIONS_KO = {
 
 
 @lru_cache(maxsize=4096)
-def numbers(question: str) -> frozenset[str]:
+def quantities(question: str) -> frozenset[str]:
     """Return the quantities of a question, each as value and unit, e.g. `30 day`, `2`."""
     text = unicodedata.normalize("NFKC", question).casefold()
     text = _NIGHTS_DAYS.sub(r"\1박", text)

@@ -1,0 +1,1 @@
+"""What should I do first? Values of sets of techniques, the best ones, and who earned the gain."""

@@ -1,0 +1,63 @@
+"""What a call used and cost: by the server's count, or by ours where it does not say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core import tokens
+from core.durations import Counted, cost_usd
+from core.execute.engine import Model
+from core.execute.track import NAN, Used
+from core.profiles import Profile
+from core.providers.base import CallRequest, Usage
+from core.providers.normalise import CACHE_WRITE_TOK
+
+
+def billed(model: Model, usage: Usage, request: CallRequest) -> Used:
+    """Return what one finished call used; what was not reported is NaN, not 0."""
+    rejected = usage.tokens_rejected
+    if rejected is None and request.prediction is None:
+        rejected = 0
+    return Used(
+        1.0,
+        _or_nan(usage.tokens_in),
+        _or_nan(usage.tokens_cached),
+        _or_nan(usage.tokens_out),
+        _or_nan(usage.tokens_reasoning),
+        _or_nan(rejected),
+        _cost(model.profile, usage),
+    )
+
+
+def estimate(prompt_tok: int, reference: str, received: str) -> Usage:
+    """Return what a call that was cut short is taken to have used: all it would have.
+
+    Servers may write on for a while after the client has gone, and report nothing; so this is the
+    most it can have been. Where the answer is not known, what was received has to do.
+    """
+    whole = reference if reference.startswith(received) else received
+    return Usage(
+        tokens_in=prompt_tok,
+        tokens_cached=0,
+        tokens_out=tokens.count(whole),
+        source="estimated",
+    )
+
+
+def _or_nan(count: int | None) -> float:
+    return NAN if count is None else float(count)
+
+
+def _cost(profile: Profile | None, usage: Usage) -> float:
+    """USD; NaN without prices or counts. Tokens not reported as cached are paid in full."""
+    if profile is None or usage.tokens_in is None or usage.tokens_out is None:
+        return NAN
+    counts = (
+        usage.tokens_in,
+        usage.tokens_cached or 0,
+        usage.extra.get(CACHE_WRITE_TOK, 0.0),
+        usage.tokens_out,
+    )
+    tokens_in, cached, written, out = (np.array([float(c)]) for c in counts)
+    none = np.zeros(1)
+    return float(cost_usd(profile, Counted(tokens_in, cached, written, out, none, none))[0])

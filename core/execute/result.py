@@ -1,0 +1,167 @@
+"""What came of a run: a timeline of one row, every call's record, and what to know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from core.calls import CallRecord
+from core.dists import Array
+from core.errors import EngineError, InputError
+from core.execute import reference
+from core.execute.facts import Facts
+from core.execute.runner import Runner
+from core.execute.screen import Seen
+from core.execute.track import Track, Used
+from core.plan import Plan
+from core.text import Note
+from core.timeline import State, Timeline, Usage, Visible
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One request run once. `error` is why it failed, None where it did not.
+
+    `simulated` names the steps whose time was drawn and not measured.
+    """
+
+    timeline: Timeline
+    calls: tuple[CallRecord, ...]
+    notes: tuple[Note, ...]
+    simulated: tuple[str, ...]
+    error: EngineError | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the request got no answer."""
+        return self.error is not None
+
+
+def collected(runner: Runner, engine: str) -> Run:
+    """Return the result of a runner that has run."""
+    tracks = [runner.tracks[s.id] for s in runner.plan.steps]
+    facts, failed = runner.facts, runner.error is not None
+    seen = Seen((), (), ()) if failed else _seen(runner)
+    intents = [(r.intent, r.lang) for r in (facts.reference, facts.answered_by)]
+    timeline = Timeline(
+        runner.plan,
+        engine,
+        (facts.reference,),
+        _row([t.ready_s for t in tracks]),
+        _row([t.start_s for t in tracks]),
+        _row([t.first_s for t in tracks]),
+        _row([t.end_s for t in tracks]),
+        np.array([[t.state for t in tracks]], dtype=np.int8),
+        np.array([failed]),
+        np.array([facts.hit]),
+        np.array([facts.hit and intents[0] != intents[1]]),
+        _usage([t.used for t in tracks]),
+        {t.step.id: np.array([_status(t)]) for t in tracks if t.step.announce},
+        (seen.units,),
+        _looking(seen),
+    )
+    simulated = tuple(t.step.id for t in tracks if t.simulated)
+    records = tuple(sorted(runner.answering.records, key=lambda r: r.asked_s))
+    return Run(timeline, records, tuple(facts.notes), simulated, runner.error)
+
+
+def _seen(runner: Runner) -> Seen:
+    show = runner.tracks[runner.plan.show.id]
+    if not runner.facts.hit:
+        return runner.screen.seen(show.end_s)
+    return _served(runner.plan, runner.facts, show.first_s)
+
+
+def _served(plan: Plan, facts: Facts, at_s: float) -> Seen:
+    """A finished answer appears at once."""
+    reads = plan.show.reads
+    units = tuple(
+        unit
+        for step in plan.llm_steps
+        if not set(step.gives).isdisjoint(reads)
+        for unit in reference.shown_units(step, facts.answered_by)
+        if unit.field in reads
+    )
+    return Seen(units, tuple(range(len(units))), (at_s,) * len(units))
+
+
+def _looking(seen: Seen) -> Callable[[], Visible]:
+    def see() -> Visible:
+        units = [seen.units[k] for k in seen.order]
+        return Visible(
+            _row(seen.at_s),
+            _row([unit.chars for unit in units]),
+            np.array([[unit.closes for unit in units]], dtype=bool),
+            np.array([seen.order], dtype=np.int64),
+        )
+
+    return see
+
+
+def _row(values: Sequence[float]) -> Array:
+    return np.array([values], dtype=np.float64)
+
+
+def _status(track: Track) -> float:
+    return np.nan if track.state is State.SKIPPED else track.start_s
+
+
+def _usage(used: Sequence[Used]) -> Usage:
+    return Usage(**{f.name: _row([getattr(u, f.name) for u in used]) for f in fields(Usage)})
+
+
+def merged(timelines: Sequence[Timeline]) -> Timeline:
+    """Return several timelines of one plan as one, row after row.
+
+    Raises InputError for none, or for timelines of different plans.
+    """
+    if not timelines:
+        raise InputError("there is no run to put together")
+    first = timelines[0]
+    if any(t.plan != first.plan for t in timelines):
+        raise InputError("only runs of the same plan can be put together")
+
+    def stacked(name: str) -> np.ndarray:
+        return np.concatenate([getattr(t, name) for t in timelines])
+
+    usage = {
+        f.name: np.concatenate([getattr(t.usage, f.name) for t in timelines]) for f in fields(Usage)
+    }
+    return replace(
+        first,
+        requests=tuple(r for t in timelines for r in t.requests),
+        **{n: stacked(n) for n in ("ready_s", "start_s", "first_s", "end_s", "state")},
+        **{n: stacked(n) for n in ("failed", "hit", "wrong")},
+        usage=Usage(**usage),
+        status={k: np.concatenate([t.status[k] for t in timelines]) for k in first.status},
+        units=tuple(u for t in timelines for u in t.units),
+        see=lambda: _side_by_side([t.visible for t in timelines]),
+        _seen=[],
+    )
+
+
+def _side_by_side(parts: Sequence[Visible]) -> Visible:
+    """Rows of several screens, padded to the longest with events of no characters."""
+    width = max(part.t_s.shape[1] for part in parts)
+
+    def padded(values: np.ndarray, fill: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        missing = width - values.shape[1]
+        return np.concatenate([values, np.repeat(fill(values), missing, axis=1)], axis=1)
+
+    def last(values: np.ndarray) -> np.ndarray:
+        return values[:, -1:] if values.shape[1] else np.zeros((len(values), 1))
+
+    def nothing(values: np.ndarray) -> np.ndarray:
+        return np.zeros((len(values), 1), dtype=values.dtype)
+
+    def beyond(values: np.ndarray) -> np.ndarray:
+        return np.full((len(values), 1), np.iinfo(np.int64).max)
+
+    return Visible(
+        np.concatenate([padded(p.t_s, last) for p in parts]),
+        np.concatenate([padded(p.chars, nothing) for p in parts]),
+        np.concatenate([padded(p.closes, nothing) for p in parts]),
+        np.concatenate([padded(p.unit, beyond) for p in parts]),
+    )

@@ -1,0 +1,300 @@
+"""Prompts: every model call before and after, what it is made of, what changed, what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+import streamlit as st
+
+from core import tokens
+from core.counterparts import LEAD, REST, Asked, Counterpart, asked, counterparts
+from core.output import decoding, write
+from core.prompt_diff import Piece, diff
+from core.text import Lang, text
+from core.timeline import Timeline
+from pages._ui.address import keep_choice
+from pages._ui.lang import tr
+from pages._ui.sections.look import draw_html, escaped
+from pages._ui.view import View
+
+SHOWN = ("changes", "before", "after")
+ROLES = ("system", "user")
+
+KEPT_WORDS = 24
+"""Words of unchanged text left on either side of a change."""
+
+FOLD_WORDS = 90
+"""Unchanged text of at least so many words is folded away between two changes."""
+
+NAMED_FROM = 0.13
+"""Share of a bar from which a part is named inside it."""
+
+
+def draw(view: View) -> None:
+    """Draw the section."""
+    found = _calls(view)
+    if not found:
+        st.info(tr("section.prompts.none"))
+        return
+    keep_choice("prompt", SHOWN, default=SHOWN[0])
+    shown = st.segmented_control(
+        tr("section.prompts.view"),
+        SHOWN,
+        key="prompt",
+        format_func=lambda s: tr(f"section.prompts.{s}"),
+        required=True,
+    )
+    draw_html(_legend(view), "prompts")
+    widest = max(sum(a.tokens for a in side) for pair in found for side in pair.sides)
+    opened = max(found, key=lambda pair: pair.weight)
+    for pair in found:
+        with st.expander(_label(view, pair), expanded=pair is opened):
+            draw_html(_body(view, pair, str(shown), widest), "prompts")
+
+
+class Pair:
+    """Calls that do the same work, as both plans make them for the request shown."""
+
+    def __init__(self, view: View, calls: Counterpart) -> None:
+        self.calls = calls
+        before, after = view.race.before, view.race.after
+        self.before = tuple(asked(before, s, view.request) for s in calls.before)
+        self.after = tuple(asked(after, s, view.request) for s in calls.after)
+        self.written = (_written(view, self.before), _written(view, self.after))
+
+    @property
+    def sides(self) -> tuple[tuple[Asked, ...], tuple[Asked, ...]]:
+        """The calls before and after."""
+        return self.before, self.after
+
+    @property
+    def weight(self) -> int:
+        """Tokens that differ at most; the heaviest call is the one to look at first."""
+        ran = any(a.ran for side in self.sides for a in side)
+        return max(sum(a.tokens for a in side) for side in self.sides) if ran else 0
+
+
+@lru_cache(maxsize=32)
+def _calls(view: View) -> tuple[Pair, ...]:
+    matched = counterparts(view.race.before.plan, view.race.after.plan)
+    return tuple(Pair(view, calls) for calls in matched)
+
+
+def _written(view: View, side: Sequence[Asked]) -> str:
+    """Return the reference answers of the calls that are made, one after the other."""
+    texts = []
+    for one in side:
+        answer = write(one.step.signature, view.request.values).text if one.ran else ""
+        limit = one.step.max_output_tok
+        if limit is not None:
+            ends = tokens.offsets(answer)
+            answer = answer[: ends[limit - 1]] if len(ends) > limit else answer
+        texts.append(answer)
+    return "\n".join(t for t in texts if t)
+
+
+def _label(view: View, pair: Pair) -> str:
+    """Return the steps' names with the tokens that go in and out."""
+    steps = pair.calls.before or pair.calls.after
+    names = " + ".join(view.scenario.label(s.id, view.lang) for s in steps)
+    if not any(a.ran for side in pair.sides for a in side):
+        return _plain(
+            tr("section.prompts.label", steps=names, tokens=tr("section.prompts.not_called"))
+        )
+    ins = [sum(a.tokens for a in side if a.ran) for side in pair.sides]
+    outs = [tokens.count(t) for t in pair.written]
+    if pair.calls.fate in ("gone", "new"):
+        counts = tr("section.prompts.tokens_one", tokens=f"{max(ins):,}", out=f"{max(outs):,}")
+    else:
+        counts = tr(
+            "section.prompts.tokens_both",
+            before=f"{ins[0]:,}",
+            after=f"{ins[1]:,}",
+            out_before=f"{outs[0]:,}",
+            out_after=f"{outs[1]:,}",
+        )
+    return _plain(tr("section.prompts.label", steps=names, tokens=counts))
+
+
+def _plain(label: str) -> str:
+    """Return a label in which nothing is Markdown."""
+    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+-!|~$:" else c for c in label)
+
+
+def _legend(view: View) -> str:
+    gone = f"<del>{escaped(tr('section.prompts.gone_sample'))}</del>"
+    new = f"<ins>{escaped(tr('section.prompts.new_sample'))}</ins>"
+    sentence = escaped(tr("section.prompts.legend", gone="\x01", new="\x02", id=view.request.id))
+    return f"<p class='hint'>{sentence.replace(chr(1), gone).replace(chr(2), new)}</p>"
+
+
+def _body(view: View, pair: Pair, shown: str, widest: int) -> str:
+    parts = [f"<p class='hint'>{escaped(_fate(pair, view.lang))}</p>", *_absent(pair, view.lang)]
+    parts.append(_make_up(view, pair, widest))
+    for role in ROLES:
+        old, new = ("\n\n".join(_messages(side, role)) for side in pair.sides)
+        title = text(view.lang, f"section.prompts.{role}")
+        parts.append(_passage(title, old, new, shown, view.lang))
+    parts.append(_answer(view, pair, shown))
+    return "".join(parts)
+
+
+def _fate(pair: Pair, lang: Lang) -> str:
+    before, after = len(pair.before), len(pair.after)
+    fate = pair.calls.fate
+    facts = {"n": max(before, after), "before": before, "after": after}
+    return text(lang, f"section.prompts.fate_{fate}", **facts)
+
+
+def _absent(pair: Pair, lang: Lang) -> Iterator[str]:
+    """Which side leaves the call out for this request."""
+    missing = [bool(side) and not any(a.ran for a in side) for side in pair.sides]
+    if all(m or not side for m, side in zip(missing, pair.sides, strict=True)):
+        keys = ["not_called"]
+    else:
+        keys = [k for k, m in zip(("not_called_before", "not_called_after"), missing, strict=True) if m]
+    for key in keys:
+        yield f"<p class='hint'><b>{escaped(text(lang, f'section.prompts.{key}'))}</b></p>"
+
+
+def _messages(side: Sequence[Asked], role: str) -> Iterator[str]:
+    for one in side:
+        yield from (m.text for m in one.prompt.messages if m.role == role)
+
+
+# --- what a prompt is made of ---------------------------------------------------------------------
+
+
+def _make_up(view: View, pair: Pair, widest: int) -> str:
+    rows = []
+    timelines = (view.race.before, view.race.after)
+    for name, side, timeline in zip(("before", "yours"), pair.sides, timelines, strict=True):
+        if side:
+            rows.append(_stack(view, name, side, timeline, widest))
+    hints = "".join(
+        f"<p class='hint'>{escaped(tr(f'section.prompts.{key}_hint'))}</p>"
+        for key in (LEAD, REST)
+        if any(p.name == key for side in pair.sides for a in side for p in a.parts)
+    )
+    title = escaped(tr("section.prompts.made_of"))
+    return f"<h5>{title}</h5><div class='make-up'>{''.join(rows)}</div>{hints}"
+
+
+def _stack(
+    view: View, name: str, side: Sequence[Asked], timeline: Timeline, widest: int
+) -> str:
+    """One bar of all the side's calls, each part as long as its tokens, and the parts in words."""
+    parts: list[tuple[str, int]] = []
+    for one in side:
+        parts += [(p.name, p.tokens) for p in one.parts]
+    total = sum(a.tokens for a in side)
+    blocks = "".join(_block(part, n, widest) for part, n in parts if n > 0)
+    listed = ", ".join(f"{_part_name(part)} {n:,}" for part, n in parts)
+    cached = sum(
+        int(timeline.usage.tokens_cached[-1, timeline.column(a.step.id)]) for a in side if a.ran
+    )
+    summary = text(view.lang, "section.prompts.total", n=f"{total:,}")
+    if cached:
+        summary += f", {text(view.lang, 'section.prompts.from_cache', n=f'{cached:,}')}"
+    return (
+        f"<div class='stack {name}'><b>{escaped(text(view.lang, f'section.{name}'))}</b>"
+        f"<span class='blocks' aria-hidden='true'>{blocks}</span>"
+        f"<span class='total'>{escaped(summary)}</span>"
+        f"<span class='parts'>{escaped(listed)}</span></div>"
+    )
+
+
+def _block(part: str, count: int, widest: int) -> str:
+    kind = part if part in (LEAD, REST) else "data"
+    name = _part_name(part) if count / widest >= NAMED_FROM else ""
+    return f"<i class='{kind}' style='width:{count / widest:.2%}'>{escaped(name)}</i>"
+
+
+def _part_name(part: str) -> str:
+    return tr(f"section.prompts.{part}") if part in (LEAD, REST) else part
+
+
+# --- text, marked ---------------------------------------------------------------------------------
+
+
+def _answer(view: View, pair: Pair, shown: str) -> str:
+    old, new = pair.written
+    if not old and not new:
+        return ""
+    title = text(view.lang, "section.prompts.output")
+    return _passage(title, old, new, shown, view.lang) + "".join(_predictions(view, pair))
+
+
+def _predictions(view: View, pair: Pair) -> Iterator[str]:
+    """Yield what became of the text that was sent along as a prediction."""
+    for one in pair.after:
+        known = write(one.step.signature, view.request.known).text if view.request.known else ""
+        if one.ran and one.step.predict and known:
+            found = decoding(write(one.step.signature, view.request.values).text, known)
+            facts = {"accepted": found.accepted, "rejected": found.rejected}
+            sentence = text(view.lang, "section.prompts.predicted", **facts)
+            yield f"<p class='hint'>{escaped(sentence)}</p>"
+
+
+def _passage(title: str, old: str, new: str, shown: str, lang: Lang) -> str:
+    """One message or answer: its tokens, and its text or what changed in it."""
+    counts = " → ".join(f"{tokens.count(t):,}" for t in dict.fromkeys((old, new)) if t)
+    count = escaped(text(lang, "section.prompts.total", n=counts)) if counts else ""
+    head = f"<h5>{escaped(title)} <small>{count}</small></h5>"
+    if shown != "changes" or not old or not new:
+        only = {"before": old, "after": new}.get(shown, old or new)
+        return f"{head}<pre tabindex='0'>{escaped(only)}</pre>" if only else ""
+    return f"{head}<pre tabindex='0'>{''.join(_marked(diff(old, new), lang))}</pre>"
+
+
+def _marked(pieces: Sequence[Piece], lang: Lang) -> Iterator[str]:
+    """Yield the pieces as HTML; a screen reader is told what an eye sees."""
+    for k, piece in enumerate(pieces):
+        body = escaped(piece.text)
+        if piece.mark == "same":
+            only = len(pieces) == 1
+            yield _folded(piece, lang, k > 0, k < len(pieces) - 1) if not only else body
+            continue
+        tag = "del" if piece.mark == "gone" else "ins"
+        told = escaped(text(lang, f"section.prompts.{piece.mark}_start"))
+        # A blank or a line break that changed shows only if it has a sign of its own.
+        blank = not piece.text.strip()
+        kind = " class='blank'" if blank else ""
+        visible = body.replace(" ", "·").replace("\n", "↵\n") if blank else body
+        yield f"<{tag}{kind}><span class='visually-hidden'>{told} </span>{visible}</{tag}>"
+
+
+def _folded(piece: Piece, lang: Lang, after: bool, before: bool) -> str:
+    """Unchanged text, its middle folded away where it is long."""
+    if piece.words < FOLD_WORDS:
+        return escaped(piece.text)
+    lead = _first_words(piece.text, KEPT_WORDS) if after else ""
+    rest = piece.text[len(lead) :]
+    tail = _last_words(rest, KEPT_WORDS) if before else ""
+    middle = rest[: len(rest) - len(tail)]
+    note = escaped(text(lang, "section.prompts.skipped_words", n=len(middle.split())))
+    return (
+        f"{escaped(lead)}<details><summary>{note}</summary>{escaped(middle)}</details>"
+        f"{escaped(tail)}"
+    )
+
+
+def _first_words(text: str, count: int) -> str:
+    """Return the beginning of a text up to its word number `count`, on to the end of that line."""
+    words = text.split(None, count)
+    if len(words) <= count:
+        return text
+    at = len(text) - len(words[-1])
+    end = text.find("\n", at)
+    return text[: end + 1] if 0 <= end - at < 200 else text[:at]
+
+
+def _last_words(text: str, count: int) -> str:
+    """Return the end of a text from its word number `count` before the end, from the start of that line."""
+    words = text.rsplit(None, count)
+    if len(words) <= count:
+        return text
+    at = len(words[0])
+    start = text.rfind("\n", 0, at)
+    return text[start + 1 :] if start >= 0 and at - start < 200 else text[at:]

@@ -1,0 +1,147 @@
+"""The Playground as its readers see it: first visit, toggles, the race that goes on, phone, Korean."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+OpenPage = Callable[..., Any]
+PHONE = (390, 844)
+
+FIRST_VISIT_BYTES = 3_300_000
+"""Uncompressed, without the chart library."""
+
+TOGGLE_MS = 150
+"""From the click to the redrawn race, in the middle of many."""
+
+# Times the click on a toggle until the race stands under another run id, and counts what would be
+# seen as a flash: the race gone, another node, or another height.
+STOPWATCH = """
+async (index) => {
+  const root = window.raceRoot();
+  const toggle = document.querySelectorAll('[data-testid=stCheckbox] label')[index];
+  const id = root.getAttribute('data-run-id');
+  let flashes = 0;
+  const height = root.getBoundingClientRect().height;
+  const start = performance.now();
+  toggle.click();
+  while (root.getAttribute('data-run-id') === id) {
+    await new Promise(requestAnimationFrame);
+    if (!root.isConnected || Math.abs(root.getBoundingClientRect().height - height) > 200) flashes++;
+    if (performance.now() - start > 10000) return [-1, flashes];
+  }
+  return [performance.now() - start, flashes];
+}
+"""
+
+FIND_ROOT = """
+window.raceRoot = () => {
+  const search = (node) => {
+    for (const child of node.querySelectorAll('*')) {
+      if (child.matches('.race[data-run-id]')) return child;
+      if (child.shadowRoot) { const found = search(child.shadowRoot); if (found) return found; }
+    }
+    return null;
+  };
+  return search(document);
+};
+"""
+
+
+def fact(page: Page, name: str) -> str:
+    return str(page.locator(".race").get_attribute(f"data-{name}"))
+
+
+def toggle(page: Page, label: str) -> None:
+    page.get_by_test_id("stCheckbox").filter(has_text=label).locator("label").first.click()
+
+
+def test_first_visit_is_light_and_has_no_chart_library(visit: OpenPage, chromium: Any) -> None:
+    opened = visit("/method")
+    context = chromium.new_context()
+    page = context.new_page()
+    sizes: dict[str, int] = {}
+
+    def weigh(response: Any) -> None:
+        if response.ok and response.request.resource_type != "websocket":
+            sizes[response.url] = len(response.body())
+
+    page.on("requestfinished", lambda request: weigh(request.response()))
+    page.goto(opened.base + "/")
+    page.locator(".race[data-run-id]").wait_for()
+    page.wait_for_load_state("networkidle")
+    context.close()
+    assert not [url for url in sizes if "plotly" in url.lower()]
+    assert sum(sizes.values()) <= FIRST_VISIT_BYTES, sorted(sizes.items(), key=lambda s: -s[1])[:8]
+
+
+def test_a_toggle_redraws_the_race_at_once_and_without_a_flash(visit: OpenPage) -> None:
+    page = visit("/").page
+    page.evaluate(FIND_ROOT)
+    page.evaluate(STOPWATCH, 2)
+    page.evaluate(STOPWATCH, 2)  # both plans are known to the server from here on
+    found = [page.evaluate(STOPWATCH, 2) for _ in range(21)]
+    assert all(flashes == 0 for _, flashes in found)
+    median = statistics.median(ms for ms, _ in found)
+    print(f"toggle to redrawn race: {median:.0f} ms")
+    assert 0 < median < TOGGLE_MS
+
+
+def test_what_does_not_concern_the_race_leaves_it_playing(visit: OpenPage) -> None:
+    opened = visit("/")
+    page = opened.page
+    page.locator(".race[data-state=playing]").wait_for()
+    page.locator(".race").evaluate("node => { node.mine = true }")
+    before = float(fact(page, "time"))
+    page.get_by_role("radio", name="Prompts", exact=True).click()
+    opened.settle()
+    assert fact(page, "calls") == "1"
+    assert float(fact(page, "time")) > before
+    assert page.locator(".race").evaluate("node => node.mine") is True
+
+
+def test_another_language_keeps_the_clock(visit: OpenPage) -> None:
+    opened = visit("/?source=own&ask=How+do+I+return+something%3F")
+    page = opened.page
+    page.locator(".race[data-state=finished]").wait_for(timeout=30_000)
+    run, time = fact(page, "run-id"), fact(page, "time")
+    page.get_by_role("radio", name="한국어", exact=True).click()
+    opened.settle()
+    expect(page.get_by_text("독자 대기").first).to_be_visible()
+    assert (fact(page, "run-id"), fact(page, "time")) == (run, time)
+
+
+def test_a_link_restores_what_was_chosen(visit: OpenPage) -> None:
+    opened = visit("/")
+    page = opened.page
+    toggle(page, "Streaming")
+    opened.settle()
+    page.get_by_role("radio", name="Travel recommender").click()
+    opened.settle()
+    expect(page).to_have_url(opened.base + "/?streaming=false&pipeline=travel")
+    again = visit("/?streaming=false&pipeline=travel").page
+    assert fact(again, "run-id") == fact(page, "run-id")
+
+
+def test_a_section_with_a_chart_loads_it_only_when_opened(visit: OpenPage) -> None:
+    opened = visit("/")
+    page = opened.page
+    expect(page.locator(".js-plotly-plot")).to_have_count(0)
+    page.get_by_role("radio", name="Spread over requests").click()
+    opened.settle()
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+
+
+@pytest.mark.parametrize("pipeline", ["support", "travel"])
+def test_on_a_phone_nothing_is_wider_than_the_screen(visit: OpenPage, pipeline: str) -> None:
+    page = visit(f"/?pipeline={pipeline}", locale="ko-KR", scheme="dark", screen=PHONE).page
+    page.locator(".race[data-run-id]").wait_for()
+    width = page.evaluate("document.scrollingElement.scrollWidth")
+    assert width <= PHONE[0]
+    lanes = page.locator("[data-lane]")
+    boxes = [lanes.nth(i).bounding_box() for i in range(2)]
+    assert boxes[1]["y"] >= boxes[0]["y"] + boxes[0]["height"]  # stacked
