@@ -8,7 +8,7 @@ are its own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ class _Model:
             value += float(self.rng.exponential(latency.stall_mean_s))
         return value
 
-    def process(self, step: Step) -> Iterator[Any]:
+    def process(self, step: Step) -> Generator[Any, Any, None]:
         piecewise = isinstance(step, WorkStep) and step.per_piece
         streams = {s.id for s in self.plan.llm_steps if s.stream} if piecewise else set()
         yield self.env.all_of([self.done[w] for w in self.plan.waits(step.id) if w not in streams])
@@ -60,7 +60,7 @@ class _Model:
             self.failed |= bool(self.rng.random() < service.fail_rate)
         self.done[step.id].succeed()
 
-    def call(self, step: LlmStep) -> Iterator[Any]:
+    def call(self, step: LlmStep) -> Generator[Any, Any, None]:
         counts, model = call(self.scenario, step), self.setting.model(step.role)
         absent = sum(
             counts.input_tok[v][self.row]
@@ -86,7 +86,7 @@ class _Model:
         last = {u.piece: u.known for u in call(self.scenario, step).units[self.row]}
         return Counter(last.values())
 
-    def check(self, step: WorkStep) -> Iterator[Any]:
+    def check(self, step: WorkStep) -> Generator[Any, Any, None]:
         shown = display(self.scenario, self.plan)
         service = self.setting.service(step.service)
         for _ in range(int((shown.piece_source[self.row] >= 0).sum())):

@@ -89,7 +89,17 @@ def distribution(
         *(_percentiles(s, words, right, left=k == 1) for k, s in enumerate(sides)),
         *(_strip(s, words, 1 - k) for k, s in enumerate(sides)),
     ]
-    return {"data": traces, "layout": _layout(before, after, words, seen, right, quiet)}
+    layout = {
+        "height": HEIGHT_PX,
+        "margin": {"l": 8, "r": 16, "t": 30, "b": 8},
+        "showlegend": False,
+        "hovermode": "closest",
+        "dragmode": False,
+        **_axes(before, after, words, right),
+        "shapes": [_line(limit, quiet) for limit in seen],
+        "annotations": [_title(words.y), *(_caption(limit) for limit in seen)],
+    }
+    return {"data": traces, "layout": layout}
 
 
 def _largest(side: Side) -> float:
@@ -145,12 +155,12 @@ def _percentiles(side: Side, words: Words, right: float, *, left: bool) -> Trace
         "textfont": {"color": side.color, "size": 13},
         "cliponaxis": False,
         "marker": {"color": side.color, "size": 9, "line": {"width": 0}},
-        "hovertemplate": [f"{side.name}, {p}: %{{x:.3~g}}{words.unit}<extra></extra>" for p in shown],
+        "hovertemplate": [_hint(f"{side.name}, {p}", words) for p in shown],
     }
 
 
 def _label(side: Side, name: str, value: float, words: Words) -> str:
-    """Return the median is where a curve says whose it is; p99 has no room beside p95."""
+    """Return what stands at a dot: the median says whose it is, p99 has no room beside p95."""
     written = f"{name} {value:.3g}{words.unit}"
     return {"p50": f"<b>{side.name}</b> {written}", "p99": ""}.get(name, written)
 
@@ -171,23 +181,20 @@ def _strip(side: Side, words: Words, row: int) -> Trace:
             "line": {"width": 1, "color": side.color},
             "opacity": 0.4,
         },
-        "hovertemplate": f"{side.name}: %{{x:.3~g}}{words.unit}<extra></extra>",
+        "hovertemplate": _hint(side.name, words),
     }
+
+
+def _hint(name: str, words: Words) -> str:
+    return f"{name}: %{{x:.3~g}}{words.unit}<extra></extra>"
 
 
 def _rounded(values: Array) -> list[float]:
     return [round(float(v), 5) for v in values]
 
 
-def _layout(
-    before: Side, after: Side, words: Words, limits: Sequence[Limit], right: float, quiet: str
-) -> dict[str, object]:
+def _axes(before: Side, after: Side, words: Words, right: float) -> dict[str, object]:
     return {
-        "height": HEIGHT_PX,
-        "margin": {"l": 8, "r": 16, "t": 30, "b": 8},
-        "showlegend": False,
-        "hovermode": "closest",
-        "dragmode": False,
         "xaxis": {
             "title": {"text": words.x},
             "range": [0, right],
@@ -212,8 +219,6 @@ def _layout(
             "zeroline": False,
             "fixedrange": True,
         },
-        "shapes": [_line(limit, quiet) for limit in limits],
-        "annotations": [_title(words.y), *(_caption(limit) for limit in limits)],
     }
 
 
@@ -244,7 +249,7 @@ def _caption(limit: Limit) -> dict[str, object]:
 
 
 def _title(text: str) -> dict[str, object]:
-    """Return the name of the upright axis, lying above it: it takes no width from a small screen."""
+    """Return the name of the upright axis, lying above it: so it takes no width."""
     return {
         "text": text,
         "xref": "paper",

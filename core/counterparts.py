@@ -52,9 +52,7 @@ def counterparts(before: Plan, after: Plan) -> tuple[Counterpart, ...]:
         groups = [g for g in groups if g not in touching]
         groups.insert(at, joined)
     return tuple(
-        Counterpart(
-            tuple(s for side, s in g if side == 0), tuple(s for side, s in g if side == 1)
-        )
+        Counterpart(tuple(s for side, s in g if side == 0), tuple(s for side, s in g if side == 1))
         for g in groups
     )
 
@@ -88,7 +86,7 @@ class Asked:
 
 
 def asked(timeline: Timeline, step: LlmStep, request: Request, row: int = -1) -> Asked:
-    """Return the call of `step` for the request in this row of a timeline, without what never came."""
+    """Return the call as it is made in one row of a timeline, without inputs that never came."""
     column = {s: c for c, s in enumerate(timeline.step_ids)}
     states = {i: State(int(timeline.state[row, c])) for i, c in column.items()}
     without = frozenset(v for v in step.reads if _absent(timeline.plan, states, v))
@@ -109,7 +107,7 @@ def _absent(plan: Plan, states: Mapping[str, State], value: str) -> bool:
 def parts(
     step: LlmStep, prompt: Prompt, request: Request, without: frozenset[str] = frozenset()
 ) -> tuple[Part, ...]:
-    """Return what a prompt is made of, in tokens: its fixed beginning, its inputs, other fixed text.
+    """Return what a prompt is made of: its fixed beginning, its inputs, other fixed text.
 
     Fixed text that is no more than the frames of the messages is left out.
     """

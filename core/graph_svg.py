@@ -8,6 +8,7 @@ is told by colour alone: a kind has an icon and a name, an edge a pattern.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from core.graph import Link, Run, Words, described, kind_name, links, marks
 from core.layered import Box, Layout, Point, layered
@@ -63,13 +64,19 @@ text{{fill:var(--fg,#1b2430)}}
 .critical .head,.critical>.sign{{fill:var(--lane,#0a7f68)}}
 .critical .box{{stroke:var(--lane,#0a7f68);stroke-width:2.4}}
 .skipped .box{{stroke-dasharray:4 3}}.skipped{{opacity:.62}}
-""" + "".join(
-    f".k-{kind}{{--kind:var(--kind-{kind},{color})}}" for kind, color in _COLORS.items()
-)
+""" + "".join(f".k-{kind}{{--kind:var(--kind-{kind},{color})}}" for kind, color in _COLORS.items())
 
 
-def graph(plan: Plan, words: Words, run: Run | None = None) -> str:
-    """Return the plan as SVG; with a run also its seconds, its outcomes and its critical path."""
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture as SVG, and its width in pixels."""
+
+    svg: str
+    width: float
+
+
+def graph(plan: Plan, words: Words, run: Run | None = None) -> Drawing:
+    """Return the plan drawn; with a run also its seconds, its outcomes and its critical path."""
     nodes = {s.id: _Node(plan, s, words, run) for s in plan.steps}
     edges = links(plan)
     layout = layered(
@@ -79,7 +86,7 @@ def graph(plan: Plan, words: Words, run: Run | None = None) -> str:
         gap_y=GAP_Y_PX,
     )
     wide, high = layout.width + 2 * MARGIN_PX, layout.height + 2 * MARGIN_PX
-    return "".join(
+    svg = "".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:.0f} {high:.0f}" ',
             f'width="{wide:.0f}" height="{high:.0f}" role="img">',
@@ -91,6 +98,7 @@ def graph(plan: Plan, words: Words, run: Run | None = None) -> str:
             "</g></svg>",
         )
     )
+    return Drawing(svg, wide)
 
 
 def _critical(link: Link, run: Run | None) -> bool:
@@ -191,7 +199,8 @@ class _Node:
                 yield (
                     f'<g class="chip" transform="translate({left:.1f} {y:.1f})">'
                     f'<rect width="{wide:.1f}" height="17" rx="8.5"/>'
-                    f'<text x="{wide / 2:.1f}" y="12.5" text-anchor="middle">{safe(chip)}</text></g>'
+                    f'<text x="{wide / 2:.1f}" y="12.5" text-anchor="middle">{safe(chip)}</text>'
+                    "</g>"
                 )
                 left += wide + 4
             y += CHIP_LINE_PX

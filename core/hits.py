@@ -9,12 +9,11 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from core.dists import Array
 from core.errors import InvalidData
@@ -166,8 +165,8 @@ def _stored(workload: Workload, group: Ints, ttl_s: float, active: Mask) -> Hits
 def similar(scenario: Scenario, threshold: float, *, guards: bool) -> Mask:
     """Which requests (m, m) a semantic cache takes for the same, at this cosine threshold.
 
-    Only requests without history: an answer out of a conversation is not stored. Guards refuse
-    pairs whose numbers differ.
+    Only requests without history: an answer out of a conversation is not stored. With guards,
+    pairs that one of them refuses (numbers, polarity, critical terms) do not count.
     """
     return _similar(scenario, threshold, guards)
 
@@ -176,11 +175,9 @@ def similar(scenario: Scenario, threshold: float, *, guards: bool) -> Mask:
 def _similar(scenario: Scenario, threshold: float, guards: bool) -> Mask:
     cosine = _cosines(scenario)
     alone = np.array([not r.history for r in scenario.requests])
-    like = (cosine >= threshold) & alone[:, None] & alone[None, :]
+    like: Mask = (cosine >= threshold) & alone[:, None] & alone[None, :]
     if guards:
-        numbers = [sorted(re.findall(r"\d+", r.message)) for r in scenario.requests]
-        same = [[a == b for b in numbers] for a in numbers]
-        like &= np.array(same, dtype=bool)
+        like &= ~_refused(scenario)
     np.fill_diagonal(like, alone)
     return like
 
@@ -191,26 +188,39 @@ def measured(scenario: Scenario) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _cosines(scenario: Scenario) -> npt.NDArray[np.float64]:
-    row = {r.id: i for i, r in enumerate(scenario.requests)}
-    cosine: Array = np.full((len(row), len(row)), -1.0)
-    for (a, b), value in _table(scenario.id).items():
-        if a in row and b in row:
-            cosine[row[a], row[b]] = cosine[row[b], row[a]] = value
-    return cosine
+def _cosines(scenario: Scenario) -> Array:
+    """Measured similarity of each two requests, (m, m); -1 where it was not measured."""
+    return _matrix(scenario, {pair: cosine for pair, (cosine, _) in _table(scenario.id).items()}, -1)
 
 
 @lru_cache(maxsize=8)
-def _table(scenario_id: str) -> dict[tuple[str, str], float]:
+def _refused(scenario: Scenario) -> Mask:
+    """Which pairs (m, m) a guard refuses."""
+    marks = {pair: float(refused) for pair, (_, refused) in _table(scenario.id).items()}
+    return _matrix(scenario, marks, 0) > 0
+
+
+def _matrix(scenario: Scenario, entries: Mapping[tuple[str, str], float], rest: float) -> Array:
+    row = {r.id: i for i, r in enumerate(scenario.requests)}
+    out: Array = np.full((len(row), len(row)), float(rest))
+    for (a, b), value in entries.items():
+        if a in row and b in row:
+            out[row[a], row[b]] = out[row[b], row[a]] = value
+    return out
+
+
+@lru_cache(maxsize=8)
+def _table(scenario_id: str) -> Mapping[tuple[str, str], tuple[float, bool]]:
+    """Cosine of each measured pair, and whether a guard refuses it."""
     path = DATA / "measured" / "similarity.csv"
     if not path.exists():
         return {}
-    found: dict[tuple[str, str], float] = {}
+    found: dict[tuple[str, str], tuple[float, bool]] = {}
     with path.open(encoding="utf-8", newline="") as lines:
         for number, row in enumerate(csv.DictReader(lines), start=2):
             if row["scenario"] == scenario_id:
                 value = float(row["cosine"])
                 if not math.isfinite(value):
                     raise InvalidData(path.name, "is not a number", line=number, key="cosine")
-                found[row["id_a"], row["id_b"]] = value
+                found[row["id_a"], row["id_b"]] = value, bool(row["guards"])
     return found

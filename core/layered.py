@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 SWEEPS = 8
 """Passes of sorting and of moving. Plans have a dozen steps; little changes after four."""
@@ -50,9 +51,7 @@ class Layout:
     height: float
 
 
-def layered(
-    boxes: Sequence[Box], edges: Sequence[Edge], *, gap_x: float, gap_y: float
-) -> Layout:
+def layered(boxes: Sequence[Box], edges: Sequence[Edge], *, gap_x: float, gap_y: float) -> Layout:
     """Places for the boxes of an acyclic graph, given in an order in which arrows point onwards."""
     grid = _Grid(boxes, edges)
     grid.sort()
@@ -67,7 +66,7 @@ def layered(
 
 
 def ranks(nodes: Sequence[str], edges: Sequence[Edge]) -> dict[str, int]:
-    """Return the row of each node, 0 on top: one below the lowest it follows. Arrows point onwards."""
+    """Return the row of each node, 0 on top; nodes in an order in which arrows point onwards."""
     rank: dict[str, int] = {}
     for node in nodes:
         rank[node] = max((rank[a] + 1 for a, b in edges if b == node), default=0)
@@ -95,10 +94,10 @@ class _Grid:
         self.widths = {b.id: b.width for b in self.boxes}
         for edge in self.edges:
             chain = self.chain(edge)
-            for slot in chain[1:-1]:
-                self.rows[slot[2]].append(slot)  # type: ignore[arg-type]  # passages only
+            for row, slot in enumerate(chain[1:-1], start=self.rank[edge[0]] + 1):
+                self.rows[row].append(slot)
                 self.widths[slot] = PASSAGE_PX
-            for a, b in zip(chain, chain[1:], strict=False):
+            for a, b in pairwise(chain):
                 self.below.setdefault(a, []).append(b)
                 self.above.setdefault(b, []).append(a)
 
@@ -137,11 +136,11 @@ class _Grid:
 
     def _fitted(self, row: Sequence[Slot], wanted: Sequence[float], gap: float) -> list[float]:
         """Return the nearest positions to those wanted at which nothing overlaps."""
-        offsets = [0.0]
-        for a, b in zip(row, row[1:], strict=False):
+        offsets = [0.0] * bool(row)
+        for a, b in pairwise(row):
             offsets.append(offsets[-1] + (self.widths[a] + self.widths[b]) / 2 + gap)
-        level = monotone([w - o for w, o in zip(wanted, offsets, strict=False)])
-        return [v + o for v, o in zip(level, offsets, strict=False)]
+        level = monotone([w - o for w, o in zip(wanted, offsets, strict=True)])
+        return [v + o for v, o in zip(level, offsets, strict=True)]
 
     def tops(self, gap: float) -> list[float]:
         """Return the top of each row."""
@@ -152,7 +151,7 @@ class _Grid:
 
 
 def monotone(values: Sequence[float]) -> list[float]:
-    """Return the non-decreasing sequence nearest to the values (least squares): neighbours are pooled."""
+    """Return the non-decreasing sequence nearest to the values, by pooling neighbours."""
     pools: list[tuple[float, int]] = []
     for value in values:
         total, count = value, 1

@@ -38,7 +38,7 @@ def _advance(char: str) -> float:
 
 
 def wrapped(text: str, size: float, room: float, lines: int) -> tuple[str, ...]:
-    """Return the text in at most so many lines, broken between words; what does not fit becomes …."""
+    """Return the text in at most so many lines, broken between words, ending in … if it must."""
     words = text.split()
     found: list[str] = []
     while words and len(found) < lines:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -13,9 +14,9 @@ from core.scenarios import Scenario
 
 MAX_MESSAGE_CHARS = 2000
 
-CLOSE_ENOUGH = 0.30
-"""Least similarity of character triples at which an example answers a message. Assumption, chosen
-so that paraphrases of the shipped requests pass and other topics do not."""
+CLOSE_ENOUGH = 0.25
+"""Least similarity at which an example answers a message. Assumption, chosen so that paraphrases of
+the shipped requests pass and other topics do not."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,20 +54,33 @@ def asking(scenario: Scenario, message: str) -> Scenario:
 def nearest(scenario: Scenario, message: str) -> Match:
     """The example request most like the message. Raises InputError as `check_message`."""
     text = check_message(message)
+    rarity = _rarity(scenario)
     asked = _triples(text)
     alone = [r for r in scenario.requests if not r.history]
-    best = max(alone, key=lambda r: _cosine(asked, _triples(r.message)))
-    return Match(best, _cosine(asked, _triples(best.message)), replace(best, message=text))
+    scored = [(_cosine(asked, _triples(r.message), rarity), r) for r in alone]
+    similarity, best = max(scored, key=lambda s: s[0])
+    return Match(best, similarity, replace(best, message=text))
 
 
 @lru_cache(maxsize=2048)
 def _triples(text: str) -> Counter[str]:
-    """Counts of character triples; two letters for Hangul, whose syllables carry more."""
+    """Counts of character triples; pairs for Hangul, whose syllables carry more."""
     padded = f"  {' '.join(text.lower().split())} "
     size = 2 if any("가" <= c <= "힣" for c in padded) else 3
     return Counter(padded[i : i + size] for i in range(len(padded) - size + 1))
 
 
-def _cosine(a: Counter[str], b: Counter[str]) -> float:
-    dot = sum(n * b[t] for t, n in a.items())
-    return dot / math.sqrt(sum(n * n for n in a.values()) * sum(n * n for n in b.values()) or 1.0)
+@lru_cache(maxsize=16)
+def _rarity(scenario: Scenario) -> Mapping[str, float]:
+    """How much a triple says: the logarithm of how few of the examples have it."""
+    seen = Counter(t for r in scenario.requests for t in set(_triples(r.message)))
+    count = len(scenario.requests)
+    return {t: math.log((1 + count) / (1 + n)) for t, n in seen.items()}
+
+
+def _cosine(a: Counter[str], b: Counter[str], rarity: Mapping[str, float]) -> float:
+    unseen = max(rarity.values(), default=1.0)
+    x = {t: n * rarity.get(t, unseen) for t, n in a.items()}
+    y = {t: n * rarity.get(t, unseen) for t, n in b.items()}
+    dot = sum(v * y.get(t, 0.0) for t, v in x.items())
+    return dot / (math.hypot(*x.values()) * math.hypot(*y.values()) or 1.0)

@@ -15,14 +15,15 @@ from core.lettering import FONTS, safe, shortened, width, wrapped
 from core.replay import Lane, StepSpan
 
 WIDTH_PX = 1200.0
-MARGIN_PX, LABELS_PX, TAIL_PX = 32.0, 292.0, 64.0
-TITLE_PX, TEXT_PX, SMALL_PX = 22.0, 13.0, 12.0
-HEAD_PX, ROW_PX, BAR_PX, SEEN_PX = 44.0, 24.0, 12.0, 34.0
-LANE_GAP_PX, AXIS_PX, FOOT_LINE_PX = 22.0, 26.0, 18.0
+MARGIN_PX, LABELS_PX, TAIL_PX, INDENT_PX = 32.0, 292.0, 64.0, 18.0
+TITLE_PX, NAME_PX, TEXT_PX, SMALL_PX = 22.0, 15.0, 13.0, 12.0
+TOP_PX, HEAD_PX, SEEN_PX, ROW_PX, GAP_PX = 66.0, 44.0, 34.0, 24.0, 22.0
+AXIS_PX, FOOT_LINE_PX = 26.0, 18.0
+BAR_PX, THREAD_PX, CAP_PX, SKIPPED_PX = 12.0, 1.5, 3.0, 20.0
+SHORTEST_PX = 2.0
 TICKS = 8
-SHORTEST_BAR_PX, CAP_PX = 2.0, 3.0
-SILENT, ASIDE = 0.36, 0.6
-"""Opacity of a step that is silent, and of one that is not on the critical path."""
+SILENT, ASIDE, THREAD = 0.36, 0.6, 0.6
+"""Opacity of a silent step, of one beside the critical path, of a line where nothing happens."""
 
 MARKED = ("first_visible_s", "done_s", "total_s")
 """The milestones drawn as flags, in the order in which they come."""
@@ -45,7 +46,7 @@ class Paint:
 class Words:
     """What is written: `lanes` are the two names with what is on, `foot` says where it is from.
 
-    `texts` holds `seen`, `axis`, `in_s`, `critical`, and `mark_<id>`, `step_<state>` as they occur.
+    `texts` holds `seen`, `in_s`, `mark_<milestone>` and `step_<state>`.
     """
 
     title: str
@@ -54,9 +55,10 @@ class Words:
     foot: tuple[str, ...]
     texts: Mapping[str, str]
 
-    def seconds(self, value: float) -> str:
+    def seconds(self, value: str | float) -> str:
         """Return a time in the reader's language."""
-        return self.texts["in_s"].format(value=f"{value:.2f}")
+        written = value if isinstance(value, str) else f"{value:.2f}"
+        return self.texts["in_s"].format(value=written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,39 +67,37 @@ class _Axis:
 
     end_s: float
 
-    @property
-    def left(self) -> float:
-        return MARGIN_PX + LABELS_PX
-
-    @property
-    def right(self) -> float:
-        return WIDTH_PX - MARGIN_PX - TAIL_PX
-
     def at(self, seconds: float) -> float:
-        share = min(max(seconds / self.end_s, 0.0), 1.0)
-        return self.left + share * (self.right - self.left)
+        left, right = MARGIN_PX + LABELS_PX, WIDTH_PX - MARGIN_PX - TAIL_PX
+        return left + min(max(seconds / self.end_s, 0.0), 1.0) * (right - left)
 
 
 def picture(before: Lane, after: Lane, words: Words, paint: Paint) -> str:
-    """Both lanes as an SVG file."""
+    """Return both lanes as an SVG file."""
     lanes = (before, after)
     axis = _Axis(_end(lanes))
+    top = y = MARGIN_PX + TOP_PX
     body: list[str] = []
-    y = MARGIN_PX
-    head = _head(words, y)
-    body += head
-    y += 66.0
-    top = y
-    for lane, (name, on), color in zip(
-        lanes, words.lanes, (paint.before, paint.after), strict=True
-    ):
-        body += _lane(lane, name, on, color, axis, words, y)
-        y += HEAD_PX + SEEN_PX + ROW_PX * len(lane["steps"]) + LANE_GAP_PX
-    grid = _grid(axis, words, top, y - LANE_GAP_PX + 4)
+    for lane, name, color in zip(lanes, words.lanes, (paint.before, paint.after), strict=True):
+        body += _Drawn(lane, color, axis, words).all(name, y)
+        y += HEAD_PX + SEEN_PX + ROW_PX * len(lane["steps"]) + GAP_PX
+    grid = _grid(axis, words, top, y - GAP_PX + 4)
     y += AXIS_PX
-    body += _foot(words, y)
-    height = y + FOOT_LINE_PX * (len(words.foot) + 1) + MARGIN_PX - FOOT_LINE_PX
-    return "".join((_open(height, words, paint), *grid, *body, "</svg>"))
+    foot = [line for t in words.foot for line in wrapped(t, SMALL_PX, WIDTH_PX - 2 * MARGIN_PX, 2)]
+    height = y + FOOT_LINE_PX * len(foot) + MARGIN_PX
+    return "".join(
+        (
+            _open(height, words, paint),
+            *_head(words),
+            *grid,
+            *body,
+            *(
+                _text(MARGIN_PX, y + FOOT_LINE_PX * k, line, "quiet small")
+                for k, line in enumerate(foot, start=1)
+            ),
+            "</svg>",
+        )
+    )
 
 
 def _end(lanes: Sequence[Lane]) -> float:
@@ -107,13 +107,23 @@ def _end(lanes: Sequence[Lane]) -> float:
     return max(ends, default=0.0) or 1.0
 
 
+def ticks(end: float, most: int = TICKS) -> tuple[float, ...]:
+    """Return a few round values from 0 to `end`: in steps of 1, 2 or 5 times a power of ten."""
+    rough = end / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(f * power for f in (1, 2, 5, 10) if f * power >= rough)
+    return tuple(round(k * step, 10) for k in range(int(end / step + 1e-9) + 1))
+
+
 def _open(height: float, words: Words, paint: Paint) -> str:
     style = (
         f"svg{{font:400 {TEXT_PX:g}px {FONTS};font-variant-numeric:tabular-nums}}"
         f"text{{fill:{paint.ink}}}.quiet{{fill:{paint.quiet}}}.small{{font-size:{SMALL_PX:g}px}}"
-        f".strong{{font-weight:650}}.line{{stroke:{paint.line};stroke-width:1}}"
+        f".strong{{font-weight:650}}.name{{font-size:{NAME_PX:g}px}}"
+        f".title{{font-size:{TITLE_PX:g}px;font-weight:700}}"
+        f".line{{stroke:{paint.line};stroke-width:1}}"
         f".halo{{stroke:{paint.page};stroke-width:4;paint-order:stroke;stroke-linejoin:round}}"
-        f".bad{{stroke:{paint.bad};fill:none;stroke-width:1.8}}"
+        f".failed{{stroke:{paint.bad};stroke-width:1.8}}.skipped{{stroke-dasharray:3 2.5}}"
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH_PX:g}" height="{height:.0f}" '
@@ -123,158 +133,123 @@ def _open(height: float, words: Words, paint: Paint) -> str:
     )
 
 
-def _text(x: float, y: float, text: str, *, kind: str = "", anchor: str = "start") -> str:
+def _text(x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{safe(text)}</text>'
     )
 
 
-def _head(words: Words, y: float) -> list[str]:
+def _head(words: Words) -> Iterator[str]:
     room = WIDTH_PX - 2 * MARGIN_PX
-    title = shortened(words.title, TITLE_PX, room)
-    return [
-        f'<text x="{MARGIN_PX:g}" y="{y + 17:g}" font-size="{TITLE_PX:g}" '
-        f'font-weight="700">{safe(title)}</text>',
-        _text(MARGIN_PX, y + 42, shortened(words.subtitle, TEXT_PX, room), kind="quiet"),
-    ]
+    yield _text(MARGIN_PX, MARGIN_PX + 17, shortened(words.title, TITLE_PX, room), "title")
+    yield _text(MARGIN_PX, MARGIN_PX + 42, shortened(words.subtitle, TEXT_PX, room), "quiet")
 
 
-def _grid(axis: _Axis, words: Words, top: float, bottom: float) -> list[str]:
-    """Lines through both lanes with their seconds below."""
-    found = []
+def _grid(axis: _Axis, words: Words, top: float, bottom: float) -> Iterator[str]:
+    """Yield lines through both lanes with their seconds below."""
     for tick in ticks(axis.end_s):
         x = axis.at(tick)
-        label = words.texts["in_s"].format(value=f"{tick:g}")
-        found.append(f'<path class="line" d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>')
-        found.append(_text(x, bottom + 17, label, kind="quiet small", anchor="middle"))
-    return found
+        yield f'<path class="line" d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>'
+        yield _text(x, bottom + 17, words.seconds(f"{tick:g}"), "quiet small", "middle")
 
 
-def ticks(end: float, most: int = TICKS) -> tuple[float, ...]:
-    """Round values from 0 to at most `end`, a few of them: steps of 1, 2 or 5 times a power of ten."""
-    rough = end / most
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(f * power for f in (1, 2, 5, 10) if f * power >= rough)
-    return tuple(round(k * step, 10) for k in range(int(end / step + 1e-9) + 1))
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """One lane on the axis, in its colour."""
 
+    lane: Lane
+    color: str
+    axis: _Axis
+    words: Words
 
-def _lane(
-    lane: Lane, name: str, on: str, color: str, axis: _Axis, words: Words, y: float
-) -> Iterator[str]:
-    end = MARGIN_PX + 18 + width(name, TEXT_PX + 2)
-    yield f'<rect x="{MARGIN_PX:g}" y="{y + 12:g}" width="11" height="11" rx="2.5" fill="{color}"/>'
-    yield (
-        f'<text x="{MARGIN_PX + 18:g}" y="{y + 22:g}" font-size="{TEXT_PX + 2:g}" '
-        f'class="strong halo">{safe(name)}</text>'
-    )
-    room = WIDTH_PX - 2 * MARGIN_PX - (end - MARGIN_PX) - 10
-    yield _text(end + 10, y + 22, shortened(on, TEXT_PX, room), kind="quiet halo")
-    y += HEAD_PX
-    yield from _seen(lane, color, axis, words, y)
-    y += SEEN_PX
-    for row, span in enumerate(lane["steps"]):
-        yield from _step(span, color, axis, words, y + row * ROW_PX)
+    def all(self, name: tuple[str, str], y: float) -> Iterator[str]:
+        """Yield the lane from its name to its last step."""
+        title, on = name
+        left = MARGIN_PX + INDENT_PX
+        end = left + width(title, NAME_PX) + 10
+        yield (
+            f'<rect x="{MARGIN_PX:g}" y="{y + 12:g}" width="11" height="11" rx="2.5" '
+            f'fill="{self.color}"/>'
+        )
+        yield _text(left, y + 22, title, "strong name halo")
+        yield _text(end, y + 22, shortened(on, TEXT_PX, WIDTH_PX - MARGIN_PX - end), "quiet halo")
+        yield from self.seen(y + HEAD_PX + 18)
+        for row, span in enumerate(self.lane["steps"]):
+            yield from self.step(span, y + HEAD_PX + SEEN_PX + ROW_PX * (row + 0.5))
 
+    def seen(self, middle: float) -> Iterator[str]:
+        """Yield what the person sees: nothing, a reaction, the answer growing; and flags."""
+        marks, at = self.lane["marks"], self.axis.at
+        yield _text(MARGIN_PX + INDENT_PX, middle + 4.5, self.words.texts["seen"], "strong")
+        total, first, done = (marks[m] for m in ("total_s", "first_visible_s", "done_s"))
+        if total is None or first is None or done is None:
+            return
+        ack = min(marks["ack_s"] if marks["ack_s"] is not None else first, first)
+        yield self.bar(at(0.0), at(ack), middle, THREAD, THREAD_PX)
+        yield self.bar(at(ack), at(first), middle, SILENT)
+        yield self.bar(at(first), at(done), middle, 1.0)
+        yield self.bar(at(done), at(total), middle, THREAD, THREAD_PX)
+        for value, x, text in self.flags():
+            line = f"M{at(value):.1f} {middle - 10:.1f}v20"
+            yield f'<path d="{line}" stroke="{self.color}" stroke-width="2"/>'
+            yield _text(x, middle - 14, text, "small strong halo", "middle")
 
-def _seen(lane: Lane, color: str, axis: _Axis, words: Words, y: float) -> Iterator[str]:
-    """Yield what the person sees: nothing, a reaction, the answer growing; flags at the milestones."""
-    marks = lane["marks"]
-    middle = y + 18
-    label = words.texts["seen"]
-    yield _text(MARGIN_PX + 18, middle + 4.5, label, kind="strong")
-    total, first, done = marks["total_s"], marks["first_visible_s"], marks["done_s"]
-    if total is None or first is None or done is None:
-        return
-    ack = min(marks["ack_s"] if marks["ack_s"] is not None else first, first)
-    yield _bar(axis.left, axis.at(ack), middle, 1.5, color, 0.6)
-    yield _bar(axis.at(ack), axis.at(first), middle, BAR_PX, color, 0.32)
-    yield _bar(axis.at(first), axis.at(done), middle, BAR_PX, color, 1.0)
-    yield _bar(axis.at(done), axis.at(total), middle, 1.5, color, 0.6)
-    for key, x, text in _flags(marks, axis, words):
-        yield f'<path d="M{axis.at(marks[key] or 0):.1f} {middle - 10:.1f}v20" stroke="{color}" stroke-width="2"/>'
-        yield _text(x, middle - 14, text, kind="small strong halo", anchor="middle")
+    def flags(self) -> Iterator[tuple[float, float, str]]:
+        """Yield each milestone once, its words moved right where they would cover the last ones."""
+        named: dict[float, list[str]] = {}
+        for key in MARKED:
+            value = self.lane["marks"][key]
+            if value is not None:
+                named.setdefault(round(value, 2), []).append(self.words.texts[f"mark_{key}"])
+        taken = 0.0
+        for value, names in named.items():
+            text = f"{', '.join(names)} {self.words.seconds(value)}"
+            half = width(text, SMALL_PX) / 2
+            x = min(max(self.axis.at(value), taken + half), WIDTH_PX - MARGIN_PX - half)
+            taken = x + half + 12
+            yield value, x, text
 
+    def step(self, span: StepSpan, middle: float) -> Iterator[str]:
+        """Yield one step: its name, its bar, how long it took or what became of it."""
+        label = shortened(span["label"], TEXT_PX, LABELS_PX - INDENT_PX - 16)
+        weight = "strong" if span["critical"] else "quiet"
+        yield _text(MARGIN_PX + INDENT_PX, middle + 4.5, label, weight)
+        x0 = self.axis.at(span["start_s"])
+        skipped = span["state"] == "skipped"
+        end = x0 + SKIPPED_PX if skipped else self.axis.at(span["end_s"])
+        x1 = max(end, x0 + SHORTEST_PX)
+        if not skipped:
+            yield from self.spell(span, middle, x1)
+        if span["state"] != "ran":
+            yield (
+                f'<rect x="{x0:.1f}" y="{middle - BAR_PX / 2:.1f}" width="{x1 - x0:.1f}" '
+                f'height="{BAR_PX:g}" fill="none" stroke="{self.color}" class="{span["state"]}"/>'
+            )
+        yield _text(x1 + 6, middle + 4, self.outcome(span), "small quiet halo")
 
-def _flags(
-    marks: Mapping[str, float | None], axis: _Axis, words: Words
-) -> Iterator[tuple[str, float, str]]:
-    """Each milestone once with its name and time, moved right where it would cover the last one."""
-    taken = 0.0
-    named: dict[float, list[str]] = {}
-    for key in MARKED:
-        value = marks[key]
-        if value is not None:
-            named.setdefault(round(value, 2), []).append(key)
-    for value, keys in named.items():
-        what = ", ".join(words.texts[f"mark_{k}"] for k in keys)
-        text = f"{what} {words.seconds(value)}"
-        half = width(text, SMALL_PX) / 2
-        x = min(max(axis.at(value), taken + half), WIDTH_PX - MARGIN_PX - half)
-        taken = x + half + 12
-        yield keys[-1], x, text
+    def spell(self, span: StepSpan, middle: float, x1: float) -> Iterator[str]:
+        """Yield its wait for its turn, its silence, and its output."""
+        x0, first = self.axis.at(span["start_s"]), span["first_s"]
+        yield self.bar(self.axis.at(span["ready_s"]), x0, middle, THREAD, THREAD_PX)
+        flows = span["kind"] == "llm" and first is not None and first < span["end_s"]
+        turn = self.axis.at(first) if flows and first is not None else max(x0, x1 - CAP_PX)
+        strength = 1.0 if span["critical"] else ASIDE
+        yield self.bar(x0, turn, middle, SILENT * strength)
+        yield self.bar(turn, x1, middle, strength)
 
+    def bar(self, x0: float, x1: float, middle: float, opacity: float, high: float = BAR_PX) -> str:
+        """Return a bar in the lane's colour; nothing where it has no length."""
+        if x1 <= x0:
+            return ""
+        return (
+            f'<rect x="{x0:.1f}" y="{middle - high / 2:.1f}" width="{x1 - x0:.1f}" '
+            f'height="{high:g}" fill="{self.color}" opacity="{opacity:g}"/>'
+        )
 
-def _bar(x0: float, x1: float, middle: float, high: float, color: str, opacity: float) -> str:
-    if x1 <= x0:
-        return ""
-    return (
-        f'<rect x="{x0:.1f}" y="{middle - high / 2:.1f}" width="{x1 - x0:.1f}" '
-        f'height="{high:g}" fill="{color}" opacity="{opacity:g}"/>'
-    )
-
-
-def _step(span: StepSpan, color: str, axis: _Axis, words: Words, y: float) -> Iterator[str]:
-    middle = y + ROW_PX / 2
-    weight = "strong" if span["critical"] else "quiet"
-    label = shortened(span["label"], TEXT_PX, LABELS_PX - 34)
-    yield _text(MARGIN_PX + 18, middle + 4.5, label, kind=weight)
-    x0 = axis.at(span["start_s"])
-    x1 = max(axis.at(span["end_s"]), x0 + SHORTEST_BAR_PX)
-    state = span["state"]
-    if state == "skipped":
-        yield _outline(x0, x0 + 20, middle, f'fill="none" stroke="{color}" stroke-dasharray="3 2.5"')
-        x1 = x0 + 20
-    else:
-        yield from _spell(span, color, axis, middle, x1)
-    if state == "cached":
-        yield _outline(x0, x1, middle, f'fill="none" stroke="{color}"')
-    if state == "failed":
-        yield _outline(x0, x1, middle, 'class="bad"')
-    yield _text(x1 + 6, middle + 4, _outcome(span, words), kind="small quiet halo")
-
-
-def _spell(
-    span: StepSpan, color: str, axis: _Axis, middle: float, x1: float
-) -> Iterator[str]:
-    """Yield waiting for its turn, then silence, then output."""
-    x0, first = axis.at(span["start_s"]), span["first_s"]
-    yield _bar(axis.at(span["ready_s"]), x0, middle, 1.5, color, 0.6)
-    faint = 1.0 if span["critical"] else ASIDE
-    flowing = first is not None and span["kind"] == "llm" and first < span["end_s"]
-    turn = axis.at(first) if first is not None and flowing else x1
-    yield _bar(x0, turn, middle, BAR_PX, color, SILENT * faint)
-    yield _bar(turn if flowing else max(x0, x1 - CAP_PX), x1, middle, BAR_PX, color, faint)
-
-
-def _outline(x0: float, x1: float, middle: float, paint: str) -> str:
-    return (
-        f'<rect x="{x0:.1f}" y="{middle - BAR_PX / 2:.1f}" width="{x1 - x0:.1f}" '
-        f'height="{BAR_PX:g}" {paint}/>'
-    )
-
-
-def _outcome(span: StepSpan, words: Words) -> str:
-    took = words.seconds(span["end_s"] - span["start_s"])
-    if span["state"] == "ran":
-        return took
-    name = words.texts[f"step_{span['state']}"]
-    return name if span["state"] == "skipped" else f"{took}, {name}"
-
-
-def _foot(words: Words, y: float) -> list[str]:
-    room = WIDTH_PX - 2 * MARGIN_PX
-    lines = [line for text in words.foot for line in wrapped(text, SMALL_PX, room, 2)]
-    return [
-        _text(MARGIN_PX, y + FOOT_LINE_PX * (k + 1), line, kind="quiet small")
-        for k, line in enumerate(lines)
-    ]
+    def outcome(self, span: StepSpan) -> str:
+        """Return how long a step took, or what became of it."""
+        took = self.words.seconds(span["end_s"] - span["start_s"])
+        if span["state"] == "ran":
+            return took
+        name = self.words.texts[f"step_{span['state']}"]
+        return name if span["state"] == "skipped" else f"{took}, {name}"

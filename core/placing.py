@@ -88,7 +88,7 @@ def placed(
     begun, first, end = ready + spell.begun, ready + spell.first, ready + spell.end
     own_end = end
     if guarded is not None:
-        again, misled = guarded.again, guarded.misled & ~skip & unheard
+        again, misled = guarded.again, guarded.misled & ~guarded.refused & ~skip & unheard
         said = np.maximum(guarded.said, ready)
         begun = np.where(misled, said + again.begun, begun)
         first = np.where(misled, said + again.first, np.maximum(first, said))

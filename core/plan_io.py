@@ -67,7 +67,7 @@ def from_plain(data: Mapping[str, object], source: str = "plan") -> Plan:
     if schema != SCHEMA:
         raise InvalidData(source, f"schema {schema!r} is not readable, {SCHEMA} is", key="schema")
     body = {k: v for k, v in data.items() if k != "schema"}
-    return _build(Plan, body, _Place(source, ""))
+    return read(Plan, body, source)
 
 
 def read(cls: type[T], data: object, source: str, key: str = "") -> T:

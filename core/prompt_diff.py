@@ -38,7 +38,10 @@ class Piece:
 
 
 def diff(old: str, new: str) -> tuple[Piece, ...]:
-    """Return the way from `old` to `new`; without what came it reads as `old`, without what went as `new`."""
+    """Return the way from `old` to `new`.
+
+    Without what came it reads as `old`, without what went as `new`.
+    """
     if old == new:
         return (Piece("same", old),) if old else ()
     return tuple(_joined(_by_line(old.splitlines(keepends=True), new.splitlines(keepends=True))))
@@ -61,17 +64,16 @@ def _by_word(old: str, new: str) -> Iterator[Piece]:
     codes = _opcodes(a, b)
     texts = [("".join(a[a0:a1]), "".join(b[b0:b1])) for _, a0, a1, b0, b1 in codes]
     for k, (tag, *_) in enumerate(codes):
-        gone, came = texts[k]
-        if tag == "equal" and 0 < k < len(codes) - 1 and _is_island(gone):
-            beside = (*texts[k - 1], *texts[k + 1])
-            changed = [any(_NAME.search(t) for t in beside[i : i + 2]) for i in (0, 2)]
-            tag = "replace" if all(changed) else tag
-        yield from _change(tag, gone, came)
+        island = tag == "equal" and 0 < k < len(codes) - 1 and _is_island(texts, k)
+        yield from _change("replace" if island else tag, *texts[k])
 
 
-def _is_island(text: str) -> bool:
-    """Whether equal text is too short to be more than chance: within a line, next to no letters."""
-    return "\n" not in text and len(text.strip()) < MIN_ISLAND_CHARS
+def _is_island(texts: Sequence[tuple[str, str]], k: int) -> bool:
+    """Return whether equal text is chance: hardly a word, on one line, between changed words."""
+    text = texts[k][0]
+    if "\n" in text or len(text.strip()) >= MIN_ISLAND_CHARS:
+        return False
+    return all(any(_NAME.search(t) for t in texts[j]) for j in (k - 1, k + 1))
 
 
 def _opcodes(a: Sequence[str], b: Sequence[str]) -> list[tuple[str, int, int, int, int]]:

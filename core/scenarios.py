@@ -19,6 +19,7 @@ from core.errors import InvalidData, UnknownName
 from core.plan import LlmStep, Plan, When
 from core.plan_io import from_plain
 from core.request import Document, Lang, Request, Turn, Value
+from core.text import catalogue
 
 DATA = Path(__file__).parent.parent / "sample_data"
 
@@ -53,9 +54,16 @@ class Scenario:
 
     def label(self, step_id: str, lang: str) -> str:
         """What a step is called; steps made by a rewrite are called after their parts."""
-        known = self.labels[lang]
-        parts = step_id.split("+")
-        return " + ".join(known.get(p.partition(".")[0], p) for p in parts)
+        return " + ".join(self._part_label(part, lang) for part in step_id.split("+"))
+
+    def _part_label(self, part: str, lang: str) -> str:
+        """A step of the scenario, a part of one (`recommend.food`), or one that techniques add."""
+        whole, _, field = part.partition(".")
+        if whole in self.labels[lang]:
+            name = self.labels[lang][whole]
+            return f"{name}: {field}" if field else name
+        added = catalogue()["ko" if lang == "ko" else "en"]
+        return added.get(f"added.{whole}", part)
 
 
 def scenario(name: str) -> Scenario:
@@ -180,10 +188,10 @@ def _request(
 
 def _turn(row: _Row, data: Mapping[str, str]) -> Turn:
     role = data.get("role")
-    if role != "user" and role != "assistant":
+    if role not in ("user", "assistant"):
         problem = f"role {role!r} is not one of user, assistant"
         raise InvalidData(row.file, problem, line=row.line, key="history")
-    return Turn(role, str(data.get("text", "")))
+    return Turn("user" if role == "user" else "assistant", str(data.get("text", "")))
 
 
 def _check_values(row: _Row, request: Request, plan: Plan) -> None:

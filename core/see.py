@@ -104,12 +104,14 @@ class Pieces:
     @property
     def first(self) -> Array:
         """When the first piece is through, (n,)."""
-        return np.where(self.real, self.done, np.inf).min(axis=1)
+        earliest: Array = np.where(self.real, self.done, np.inf).min(axis=1)
+        return earliest
 
     @property
     def end(self) -> Array:
         """When the last piece is through, (n,)."""
-        return np.where(self.real, self.done, -np.inf).max(axis=1)
+        latest: Array = np.where(self.real, self.done, -np.inf).max(axis=1)
+        return latest
 
 
 def first_out(display: Display, rows: Ints, sources: list[Source]) -> Array:
@@ -162,5 +164,6 @@ def visible(
     if display.exclusive and pieces is None:
         return Visible(at, chars, closes, unit)
     order = np.argsort(at, axis=1, kind="stable")
-    sort = lambda a: np.take_along_axis(a, order, axis=1)  # noqa: E731
-    return Visible(sort(at), sort(chars), sort(closes), sort(unit))
+    at, chars = np.take_along_axis(at, order, 1), np.take_along_axis(chars, order, 1)
+    closes, unit = np.take_along_axis(closes, order, 1), np.take_along_axis(unit, order, 1)
+    return Visible(at, chars, closes, unit)

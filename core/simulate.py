@@ -207,7 +207,8 @@ class _Run:
         """Characters the step works on: all that is shown, if it reads any of it."""
         if set(step.reads).isdisjoint(self.plan.show.reads):
             return np.zeros(self.workload.n)
-        return self.display.chars.sum(axis=1)[self.workload.index]
+        chars: Array = self.display.chars.sum(axis=1)
+        return chars[self.workload.index]
 
     def _hit(self, policy: Cache, skip: Mask) -> Mask:
         active = ~skip

@@ -46,7 +46,8 @@ class Visible:
     @property
     def total_chars(self) -> Array:
         """Visible characters of the whole answer, (n,)."""
-        return self.chars.sum(axis=1)
+        total: Array = self.chars.sum(axis=1)
+        return total
 
 
 @dataclass(frozen=True, slots=True, eq=False)

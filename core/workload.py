@@ -79,12 +79,13 @@ def stream(
     """
     check_n(n)
     m = len(scenario.requests)
-    weight = 1.0 / np.arange(1, m + 1) ** zipf
+    weight = np.arange(1, m + 1) ** -zipf
     rng = np.random.default_rng((seed, 0x5EED))
     index = rng.choice(m, size=n, p=weight / weight.sum())
-    gaps = rng.exponential(1.0 / rate_per_s, size=n)
+    gaps: Array = rng.exponential(1.0 / rate_per_s, size=n)
     fresh = rng.random(n) >= repeat_share
-    return Workload(scenario, index.astype(np.int64), np.cumsum(gaps), fresh, rng.random(n))
+    arrival: Array = np.cumsum(gaps)
+    return Workload(scenario, index.astype(np.int64), arrival, fresh, rng.random(n))
 
 
 def only(scenario: Scenario, request: Request, n: int = 1) -> Workload:

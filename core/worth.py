@@ -53,9 +53,9 @@ def worths(
     choices: tuple[Choice, ...],
     setting: Setting,
     workload: Workload,
+    *,
     metric_id: str,
     reader: Reader,
-    *,
     seed: int = 0,
 ) -> tuple[Worth, ...]:
     """Return the worth of each choice, in their order."""

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol, assert_never
+from typing import Protocol, Self, assert_never
 
 from core.errors import EngineError, RateLimited
 from core.execute.clock import Clock
@@ -49,7 +49,10 @@ Attempt = Callable[[str, Outlet], Awaitable[Outcome]]
 class Surroundings(Protocol):
     """What policies ask of the run for one step."""
 
-    clock: Clock
+    @property
+    def clock(self) -> Clock:
+        """The run's clock."""
+        ...
 
     async def consult(self, service: str, purpose: str) -> Done:
         """Ask a service. Raises EngineError."""
@@ -152,7 +155,7 @@ class _Race:
         self._decided = asyncio.Event()
         self.winner: asyncio.Task[Outcome] | None = None
 
-    async def __aenter__(self) -> _Race:
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -179,7 +182,7 @@ class _Race:
                     task.cancel()
 
     def _ended(self, task: asyncio.Task[Outcome]) -> None:
-        """An attempt that gave up without putting anything out is an answer too."""
+        """Take an attempt that gave up without putting anything out for an answer, too."""
         if not task.cancelled() and task.exception() is None:
             self._decide(task)
         elif all(t.done() for t in self._tasks):

@@ -64,7 +64,7 @@ def _objects(text: str) -> Iterator[Json]:
 
 
 def _value(field: Field, raw: object) -> Value | None:
-    """A raw JSON value as a value of the field; None where it is of no use."""
+    """Return a raw JSON value as a value of the field; None where it is of no use."""
     if isinstance(raw, str | int | float):
         return raw
     if not isinstance(raw, list):

@@ -75,7 +75,7 @@ def _seen(runner: Runner) -> Seen:
 
 
 def _served(plan: Plan, facts: Facts, at_s: float) -> Seen:
-    """A finished answer appears at once."""
+    """Return a finished answer, which appears at once."""
     reads = plan.show.reads
     units = tuple(
         unit
@@ -123,18 +123,21 @@ def merged(timelines: Sequence[Timeline]) -> Timeline:
     if any(t.plan != first.plan for t in timelines):
         raise InputError("only runs of the same plan can be put together")
 
-    def stacked(name: str) -> np.ndarray:
-        return np.concatenate([getattr(t, name) for t in timelines])
-
-    usage = {
+    used = {
         f.name: np.concatenate([getattr(t.usage, f.name) for t in timelines]) for f in fields(Usage)
     }
     return replace(
         first,
         requests=tuple(r for t in timelines for r in t.requests),
-        **{n: stacked(n) for n in ("ready_s", "start_s", "first_s", "end_s", "state")},
-        **{n: stacked(n) for n in ("failed", "hit", "wrong")},
-        usage=Usage(**usage),
+        ready_s=np.concatenate([t.ready_s for t in timelines]),
+        start_s=np.concatenate([t.start_s for t in timelines]),
+        first_s=np.concatenate([t.first_s for t in timelines]),
+        end_s=np.concatenate([t.end_s for t in timelines]),
+        state=np.concatenate([t.state for t in timelines]),
+        failed=np.concatenate([t.failed for t in timelines]),
+        hit=np.concatenate([t.hit for t in timelines]),
+        wrong=np.concatenate([t.wrong for t in timelines]),
+        usage=Usage(**used),
         status={k: np.concatenate([t.status[k] for t in timelines]) for k in first.status},
         units=tuple(u for t in timelines for u in t.units),
         see=lambda: _side_by_side([t.visible for t in timelines]),

@@ -171,9 +171,11 @@ class Runner:
                 voice.void()
                 track.end(said_s, State.CANCELLED, absent=True)
                 return
-            if self._misled(step):
+            if misled := self._misled(step):
                 await stop(work)
                 voice.void()
+                for other in misled:
+                    await self.tracks[other].ended.wait()
                 work = asyncio.create_task(self._attempt(step, voice, making))
             voice.release(said_s)
             self._finish(step, track, voice, await work, said_s)
@@ -187,12 +189,14 @@ class Runner:
             track.absent = outcome.absent
             track.end_own(outcome.end_s)
 
-    def _misled(self, step: Step) -> bool:
-        """Whether it has read something that is now cancelled."""
-        return any(
-            self.tracks[other].state is State.CANCELLED
+    def _misled(self, step: Step) -> tuple[str, ...]:
+        """Ids of the steps that it has read from and that are being cancelled."""
+        return tuple(
+            other
             for other in self.plan.needs[step.id]
             if self.plan.follows_at_once(step.id, other)
+            and self.tracks[other].state is not State.SKIPPED
+            and self.facts.skips(self.plan.step(other), guards(self.plan.step(other)))
         )
 
     def _finish(
@@ -342,12 +346,19 @@ async def _any_begun(tracks: list[Track]) -> None:
     """Wait until one has put something out or all have ended."""
     if not tracks:
         return
-    begun = [asyncio.ensure_future(t.first_out.wait()) for t in tracks]
-    ended = asyncio.gather(*(t.ended.wait() for t in tracks))
+
+    async def all_ended() -> None:
+        for track in tracks:
+            await track.ended.wait()
+
+    async def begun(track: Track) -> None:
+        await track.first_out.wait()
+
+    waiting = [asyncio.create_task(w) for w in (all_ended(), *(begun(t) for t in tracks))]
     try:
-        await asyncio.wait({*begun, ended}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for waiter in (*begun, ended):
+        for waiter in waiting:
             waiter.cancel()
 
 

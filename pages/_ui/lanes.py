@@ -92,7 +92,7 @@ def _facts(span: StepSpan, setting: Setting, lang: Lang) -> tuple[tuple[str, str
         return ()
     facts = [(text(lang, "step.model"), setting.model(span["role"]).name)]
     for key in ("tokens_in", "tokens_cached", "tokens_out"):
-        value = span[key]  # type: ignore[literal-required]
+        value = span[key]
         if value:
             facts.append((text(lang, f"metric.{key}"), f"{value:,.0f}"))
     if span["cost_usd"] is not None:

@@ -19,6 +19,7 @@ NAMES: dict[Lang, str] = {"en": "EN", "ko": "한국어"}
 
 _CHOSEN = "chosen_language"  # survives page switches, which empty the address
 _WIDGET = "language_switch"
+_SETTLED = "settled_language"
 _STYLE = """<style>
 [data-testid=stElementContainer]:has(> .stHtml .document-language) { position: absolute }
 :lang(ko) .stMarkdown :is(p, li, td, th) { word-break: keep-all; overflow-wrap: break-word }
@@ -26,8 +27,15 @@ _STYLE = """<style>
 
 
 def language() -> Lang:
-    """Return the language of the session that is running."""
-    return chosen_language() or _known((st.context.locale or "").split("-")[0]) or "en"
+    """Return the language of the session that is running, settled once per run by the frame."""
+    settled: Lang | None = st.session_state.get(_SETTLED)
+    return settled or _settle()
+
+
+def _settle() -> Lang:
+    lang = chosen_language() or _known((st.context.locale or "").split("-")[0]) or "en"
+    st.session_state[_SETTLED] = lang
+    return lang
 
 
 def tr(key: str, /, **args: object) -> str:
@@ -51,6 +59,7 @@ def keep_in_address() -> None:
         st.query_params[PARAMETER] = chosen
     elif PARAMETER in st.query_params:
         del st.query_params[PARAMETER]
+    _settle()
 
 
 def language_switch() -> None:

@@ -10,7 +10,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from core.errors import InputError, InvalidData
@@ -167,6 +167,7 @@ class RacePayload:
     labels: Mapping[str, str]
     horizon_s: float
     lanes: tuple[Lane, ...]
+    _data: dict[str, object] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.lanes) <= MOST_LANES:
@@ -177,16 +178,18 @@ class RacePayload:
         for key in LABEL_KEYS:
             if key not in self.labels:
                 raise InvalidData("race.toml", "no such text", key=f"{self.lang}.{key}")
-
-    def as_data(self) -> dict[str, object]:
-        """Give the payload as JSON data; equal payloads give byte-identical data."""
-        return {
+        data = {
             "runId": self.run_id,
             "lang": self.lang,
             "labels": dict(self.labels),
             "horizon_s": self.horizon_s,
             "lanes": [lane.as_data() for lane in self.lanes],
         }
+        object.__setattr__(self, "_data", data)
+
+    def as_data(self) -> dict[str, object]:
+        """Give the payload as JSON data, made once; equal payloads give byte-identical data."""
+        return self._data
 
 
 def run_id_of(lanes: tuple[Lane, ...]) -> str:

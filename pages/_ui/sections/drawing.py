@@ -26,8 +26,9 @@ _mount = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """Buttons that save the drawing: the file's name without ending, their labels, and what to say
-    where the browser cannot make the file.
+    """Buttons that save the drawing: the file's name without ending, and their labels.
+
+    `failed` is said where the browser cannot make the file.
     """
 
     name: str

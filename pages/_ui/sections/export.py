@@ -57,7 +57,7 @@ def draw(view: View) -> None:
 
 
 def _link() -> None:
-    """Return the address as it stands: it holds every choice that is not a default."""
+    """Show the address as it stands: it holds every choice that is not a default."""
     url = st.context.url
     if not url:
         st.caption(tr("section.export.no_link"))
@@ -103,7 +103,7 @@ def _json(view: View) -> str:
 
 
 def _csv(view: View) -> bytes:
-    """Return the events; the mark in front tells spreadsheets that it is UTF-8, or Korean is garbled."""
+    """Return the events, with the mark that tells spreadsheets it is UTF-8 (Korean)."""
     return export.events_csv(view.scenario, view.race, view.reader, view.lang).encode("utf-8-sig")
 
 
@@ -115,7 +115,12 @@ def _svg(view: View, scheme: Scheme) -> str:
     color = palette(scheme)
     quiet = {"light": "#586374", "dark": "#a3aebd"}[scheme]
     paint = picture.Paint(
-        color["page"], color["ink"], quiet, color["line"], BAD[scheme], color["before"],
+        color["page"],
+        color["ink"],
+        quiet,
+        color["line"],
+        BAD[scheme],
+        color["before"],
         color["yours"],
     )
     return picture.picture(before, after, _words(view, before, after), paint)
@@ -130,7 +135,9 @@ def _words(view: View, before: Lane, after: Lane) -> picture.Words:
     facts = {
         f"{name}_{side}": _mark(one, m, lang)
         for name, m in (
-            ("wait", "reader_wait_s"), ("total", "total_s"), ("first", "first_visible_s")
+            ("wait", "reader_wait_s"),
+            ("total", "total_s"),
+            ("first", "first_visible_s"),
         )
         for side, one in (("before", before), ("after", after))
     }
@@ -147,8 +154,10 @@ def _words(view: View, before: Lane, after: Lane) -> picture.Words:
         title,
         text(lang, "section.export.subtitle", message=" ".join(view.request.message.split())),
         ((text(lang, "playground.before"), none), (text(lang, "playground.yours"), on or none)),
-        (text(lang, "section.export.foot", **names, **facts),
-         text(lang, "section.export.foot_from")),
+        (
+            text(lang, "section.export.foot", **names, **facts),
+            text(lang, "section.export.foot_from"),
+        ),
         said,
     )
 

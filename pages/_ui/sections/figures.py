@@ -33,7 +33,7 @@ def seconds(value: float, lang: Lang) -> str:
 
 
 def between(one: float, other: float, unit: str, lang: Lang) -> str:
-    """Return an interval from the smaller to the larger value, its unit said once where it is the same."""
+    """Return an interval from the smaller to the larger value, its unit said once."""
     low, high = sorted((one, other))
     if unit == "s":
         whole = high >= MS_BELOW_S
@@ -46,7 +46,7 @@ def between(one: float, other: float, unit: str, lang: Lang) -> str:
 
 
 def share(value: float) -> str:
-    """Return a share in per cent; with a decimal where next to none or next to all would round away."""
+    """Return a share in per cent, with a decimal where it is next to nothing or next to all."""
     return f"{value:.1%}" if 0 < value < 0.01 or 0.99 < value < 1 else f"{value:.0%}"
 
 

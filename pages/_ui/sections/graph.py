@@ -8,7 +8,7 @@ from functools import lru_cache
 import streamlit as st
 
 from core.graph import Run, Words, links, sentences
-from core.graph_svg import graph
+from core.graph_svg import Drawing, graph
 from core.layered import ranks
 from core.plan import Plan
 from core.text import Lang, catalogue, text
@@ -19,6 +19,9 @@ from pages._ui.sections.look import draw_html, escaped
 from pages._ui.view import View
 
 KINDS = ("llm", "embed", "search", "rerank", "fetch", "compute", "show")
+NARROWEST = 0.6
+"""A graph gets at least this share of the room of the wider one."""
+
 _TEXTS = "section.graph."
 
 
@@ -29,11 +32,14 @@ def draw(view: View) -> None:
     draw_html(_legend(view), "graph")
     sides = {"before": view.race.before, "yours": view.race.after}
     shown = sides if view.choices else {"before": view.race.before}
-    for column, (side, timeline) in zip(st.columns(len(shown)), shown.items(), strict=True):
+    drawn = {side: _drawn(view, side) for side in shown}
+    widest = max(d.width for d in drawn.values())
+    columns = st.columns([max(d.width, NARROWEST * widest) for d in drawn.values()])
+    for column, (side, timeline) in zip(columns, shown.items(), strict=True):
         with column:
             st.markdown(f"**{tr(f'section.graph.title_{side}')}** · {_shape(timeline.plan)}")
             label = tr("section.graph.scroll", side=tr(f"section.graph.title_{side}"))
-            drawing(_svg(view, side), key=f"graph_{side}", label=label, lane=side)
+            drawing(drawn[side].svg, key=f"graph_{side}", label=label, lane=side)
     with st.expander(tr("section.graph.as_text")):
         for column, (side, timeline) in zip(st.columns(len(shown)), shown.items(), strict=True):
             with column:
@@ -41,7 +47,7 @@ def draw(view: View) -> None:
 
 
 @lru_cache(maxsize=64)
-def _svg(view: View, side: str) -> str:
+def _drawn(view: View, side: str) -> Drawing:
     timeline = view.race.before if side == "before" else view.race.after
     return graph(timeline.plan, _words(view, side, timeline.plan), Run.of(timeline))
 

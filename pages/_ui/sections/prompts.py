@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import streamlit as st
@@ -10,22 +11,17 @@ import streamlit as st
 from core import tokens
 from core.counterparts import LEAD, REST, Asked, Counterpart, asked, counterparts
 from core.output import decoding, write
-from core.prompt_diff import Piece, diff
+from core.prompt_diff import diff
 from core.text import Lang, text
 from core.timeline import Timeline
 from pages._ui.address import keep_choice
 from pages._ui.lang import tr
 from pages._ui.sections.look import draw_html, escaped
+from pages._ui.sections.marked import marked
 from pages._ui.view import View
 
 SHOWN = ("changes", "before", "after")
 ROLES = ("system", "user")
-
-KEPT_WORDS = 24
-"""Words of unchanged text left on either side of a change."""
-
-FOLD_WORDS = 90
-"""Unchanged text of at least so many words is folded away between two changes."""
 
 NAMED_FROM = 0.13
 """Share of a bar from which a part is named inside it."""
@@ -53,15 +49,21 @@ def draw(view: View) -> None:
             draw_html(_body(view, pair, str(shown), widest), "prompts")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Pair:
-    """Calls that do the same work, as both plans make them for the request shown."""
+    """Calls that do the same work, as both plans make them for one request; their answers."""
 
-    def __init__(self, view: View, calls: Counterpart) -> None:
-        self.calls = calls
-        before, after = view.race.before, view.race.after
-        self.before = tuple(asked(before, s, view.request) for s in calls.before)
-        self.after = tuple(asked(after, s, view.request) for s in calls.after)
-        self.written = (_written(view, self.before), _written(view, self.after))
+    calls: Counterpart
+    before: tuple[Asked, ...]
+    after: tuple[Asked, ...]
+    written: tuple[str, str]
+
+    @classmethod
+    def of(cls, view: View, calls: Counterpart) -> Pair:
+        """Return the calls as they are made for the view's request."""
+        before = tuple(asked(view.race.before, s, view.request) for s in calls.before)
+        after = tuple(asked(view.race.after, s, view.request) for s in calls.after)
+        return cls(calls, before, after, (_written(view, before), _written(view, after)))
 
     @property
     def sides(self) -> tuple[tuple[Asked, ...], tuple[Asked, ...]]:
@@ -78,7 +80,7 @@ class Pair:
 @lru_cache(maxsize=32)
 def _calls(view: View) -> tuple[Pair, ...]:
     matched = counterparts(view.race.before.plan, view.race.after.plan)
-    return tuple(Pair(view, calls) for calls in matched)
+    return tuple(Pair.of(view, calls) for calls in matched)
 
 
 def _written(view: View, side: Sequence[Asked]) -> str:
@@ -132,10 +134,11 @@ def _legend(view: View) -> str:
 def _body(view: View, pair: Pair, shown: str, widest: int) -> str:
     parts = [f"<p class='hint'>{escaped(_fate(pair, view.lang))}</p>", *_absent(pair, view.lang)]
     parts.append(_make_up(view, pair, widest))
-    for role in ROLES:
-        old, new = ("\n\n".join(_messages(side, role)) for side in pair.sides)
-        title = text(view.lang, f"section.prompts.{role}")
-        parts.append(_passage(title, old, new, shown, view.lang))
+    messages = {r: [_messages(view, side, r) for side in pair.sides] for r in ROLES}
+    if all(old == new for old, new in messages.values()):
+        parts.append(f"<p class='hint'>{escaped(tr('section.prompts.unchanged'))}</p>")
+    for role, (old, new) in messages.items():
+        parts.append(_passage(text(view.lang, f"section.prompts.{role}"), old, new, shown, view))
     parts.append(_answer(view, pair, shown))
     return "".join(parts)
 
@@ -153,14 +156,30 @@ def _absent(pair: Pair, lang: Lang) -> Iterator[str]:
     if all(m or not side for m, side in zip(missing, pair.sides, strict=True)):
         keys = ["not_called"]
     else:
-        keys = [k for k, m in zip(("not_called_before", "not_called_after"), missing, strict=True) if m]
+        names = ("not_called_before", "not_called_after")
+        keys = [name for name, m in zip(names, missing, strict=True) if m]
     for key in keys:
         yield f"<p class='hint'><b>{escaped(text(lang, f'section.prompts.{key}'))}</b></p>"
 
 
-def _messages(side: Sequence[Asked], role: str) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text as it is shown, and its tokens (without headings that were added)."""
+
+    shown: str
+    tokens: int
+
+
+def _messages(view: View, side: Sequence[Asked], role: str) -> _Text:
+    """Return the messages of one role, under the steps' names where there is more than one call."""
+    texts, count = [], 0
     for one in side:
-        yield from (m.text for m in one.prompt.messages if m.role == role)
+        name = f"── {view.scenario.label(one.step.id, view.lang)} ──\n" if len(side) > 1 else ""
+        for message in one.prompt.messages:
+            if message.role == role:
+                texts.append(name + message.text)
+                count += tokens.count(message.text)
+    return _Text("\n\n".join(texts), count)
 
 
 # --- what a prompt is made of ---------------------------------------------------------------------
@@ -181,9 +200,7 @@ def _make_up(view: View, pair: Pair, widest: int) -> str:
     return f"<h5>{title}</h5><div class='make-up'>{''.join(rows)}</div>{hints}"
 
 
-def _stack(
-    view: View, name: str, side: Sequence[Asked], timeline: Timeline, widest: int
-) -> str:
+def _stack(view: View, name: str, side: Sequence[Asked], timeline: Timeline, widest: int) -> str:
     """One bar of all the side's calls, each part as long as its tokens, and the parts in words."""
     parts: list[tuple[str, int]] = []
     for one in side:
@@ -219,11 +236,11 @@ def _part_name(part: str) -> str:
 
 
 def _answer(view: View, pair: Pair, shown: str) -> str:
-    old, new = pair.written
-    if not old and not new:
+    old, new = (_Text(written, tokens.count(written)) for written in pair.written)
+    if not old.shown and not new.shown:
         return ""
     title = text(view.lang, "section.prompts.output")
-    return _passage(title, old, new, shown, view.lang) + "".join(_predictions(view, pair))
+    return _passage(title, old, new, shown, view) + "".join(_predictions(view, pair))
 
 
 def _predictions(view: View, pair: Pair) -> Iterator[str]:
@@ -237,64 +254,13 @@ def _predictions(view: View, pair: Pair) -> Iterator[str]:
             yield f"<p class='hint'>{escaped(sentence)}</p>"
 
 
-def _passage(title: str, old: str, new: str, shown: str, lang: Lang) -> str:
-    """One message or answer: its tokens, and its text or what changed in it."""
-    counts = " → ".join(f"{tokens.count(t):,}" for t in dict.fromkeys((old, new)) if t)
-    count = escaped(text(lang, "section.prompts.total", n=counts)) if counts else ""
-    head = f"<h5>{escaped(title)} <small>{count}</small></h5>"
-    if shown != "changes" or not old or not new:
-        only = {"before": old, "after": new}.get(shown, old or new)
-        return f"{head}<pre tabindex='0'>{escaped(only)}</pre>" if only else ""
-    return f"{head}<pre tabindex='0'>{''.join(_marked(diff(old, new), lang))}</pre>"
-
-
-def _marked(pieces: Sequence[Piece], lang: Lang) -> Iterator[str]:
-    """Yield the pieces as HTML; a screen reader is told what an eye sees."""
-    for k, piece in enumerate(pieces):
-        body = escaped(piece.text)
-        if piece.mark == "same":
-            only = len(pieces) == 1
-            yield _folded(piece, lang, k > 0, k < len(pieces) - 1) if not only else body
-            continue
-        tag = "del" if piece.mark == "gone" else "ins"
-        told = escaped(text(lang, f"section.prompts.{piece.mark}_start"))
-        # A blank or a line break that changed shows only if it has a sign of its own.
-        blank = not piece.text.strip()
-        kind = " class='blank'" if blank else ""
-        visible = body.replace(" ", "·").replace("\n", "↵\n") if blank else body
-        yield f"<{tag}{kind}><span class='visually-hidden'>{told} </span>{visible}</{tag}>"
-
-
-def _folded(piece: Piece, lang: Lang, after: bool, before: bool) -> str:
-    """Unchanged text, its middle folded away where it is long."""
-    if piece.words < FOLD_WORDS:
-        return escaped(piece.text)
-    lead = _first_words(piece.text, KEPT_WORDS) if after else ""
-    rest = piece.text[len(lead) :]
-    tail = _last_words(rest, KEPT_WORDS) if before else ""
-    middle = rest[: len(rest) - len(tail)]
-    note = escaped(text(lang, "section.prompts.skipped_words", n=len(middle.split())))
-    return (
-        f"{escaped(lead)}<details><summary>{note}</summary>{escaped(middle)}</details>"
-        f"{escaped(tail)}"
-    )
-
-
-def _first_words(text: str, count: int) -> str:
-    """Return the beginning of a text up to its word number `count`, on to the end of that line."""
-    words = text.split(None, count)
-    if len(words) <= count:
-        return text
-    at = len(text) - len(words[-1])
-    end = text.find("\n", at)
-    return text[: end + 1] if 0 <= end - at < 200 else text[:at]
-
-
-def _last_words(text: str, count: int) -> str:
-    """Return the end of a text from its word number `count` before the end, from the start of that line."""
-    words = text.rsplit(None, count)
-    if len(words) <= count:
-        return text
-    at = len(words[0])
-    start = text.rfind("\n", 0, at)
-    return text[start + 1 :] if start >= 0 and at - start < 200 else text[at:]
+def _passage(title: str, old: _Text, new: _Text, shown: str, view: View) -> str:
+    """Return one message or answer: its tokens, and its text or what changed in it."""
+    counts = [f"{t.tokens:,}" for t in (old, new) if t.shown]
+    total = text(view.lang, "section.prompts.total", n=" → ".join(dict.fromkeys(counts)))
+    head = f"<h5>{escaped(title)} <small>{escaped(total)}</small></h5>"
+    if shown == "changes" and old.shown and new.shown:
+        changes = "".join(marked(diff(old.shown, new.shown), view.lang))
+        return f"{head}<pre tabindex='0'>{changes}</pre>"
+    only = {"before": old.shown, "after": new.shown}.get(shown, old.shown or new.shown)
+    return f"{head}<pre tabindex='0'>{escaped(only)}</pre>" if only else ""

@@ -29,7 +29,7 @@ METRICS = (
 SEED = 0
 
 LIMITS_S = (1.0, 10.0)
-"""Limits of an unbroken thought and of attention. Source: Nielsen 1993, Usability Engineering, 5.5."""
+"""An unbroken thought; attention. Source: Nielsen 1993, Usability Engineering, chapter 5."""
 
 BEFORE, YOURS = "#000001", "#000002"
 """Streamlit puts the first two colours of the theme's chart palette in the place of these two."""
@@ -100,10 +100,16 @@ def _sides(view: View, m: Metric) -> tuple[Side, Side]:
     """Return the values of both plans, money for a thousand requests."""
     factor = PER_REQUESTS if m.unit == "usd" else 1
     return (
-        Side(text(view.lang, "section.spread.row_before"), BEFORE,
-             m.compute(view.stream.before, view.reader) * factor),
-        Side(text(view.lang, "section.spread.row_yours"), YOURS,
-             m.compute(view.stream.after, view.reader) * factor),
+        Side(
+            text(view.lang, "section.spread.row_before"),
+            BEFORE,
+            m.compute(view.stream.before, view.reader) * factor,
+        ),
+        Side(
+            text(view.lang, "section.spread.row_yours"),
+            YOURS,
+            m.compute(view.stream.after, view.reader) * factor,
+        ),
     )
 
 
@@ -117,7 +123,7 @@ def _amount(value: float | None, m: Metric, lang: Lang) -> str:
 def _table(view: View, m: Metric, before: Side, yours: Side) -> str:
     """Percentiles, shares within the limits and failures: before, after, change."""
     lang = view.lang
-    rows = [*_percentiles(m, before.summary, yours.summary, lang)]
+    rows = list(_percentiles(m, before.summary, yours.summary, lang))
     for at in LIMITS_S if m.unit == "s" else ():
         limit = text(lang, "race.in_s", value=f"{at:g}")
         within = [share(share_within(side.values, at)) for side in (before, yours)]
@@ -138,7 +144,7 @@ def _line(cells: tuple[str, ...]) -> str:
 
 def _percentiles(
     m: Metric, before: Summary, yours: Summary, lang: Lang
-) -> Iterator[tuple[str, str, str, str]]:
+) -> Iterator[tuple[str, ...]]:
     """One row a percentile; a word where there are too few requests for it."""
     for name, key in (("median", "p50"), ("p95", "p95"), ("p99", "p99")):
         values = [getattr(side, key) for side in (before, yours)]
@@ -160,8 +166,9 @@ def _notes(view: View, before: Side, yours: Side, *, limited: bool) -> Iterator[
     yield text(lang, "section.simulated", n=n, seed=SEED)
     failed = int(stream.before.failed.sum()), int(stream.after.failed.sum())
     facts = {"n": n, "before": failed[0], "yours": failed[1]}
-    yield text(lang, "section.spread.failures" if any(failed) else "section.spread.no_failures",
-               **facts)
+    yield text(
+        lang, "section.spread.failures" if any(failed) else "section.spread.no_failures", **facts
+    )
     missing = before.summary.missing - failed[0], yours.summary.missing - failed[1]
     if any(missing):
         yield text(lang, "section.spread.no_value", before=missing[0], yours=missing[1])

@@ -53,8 +53,15 @@ def draw(view: View) -> None:
 @lru_cache(maxsize=64)
 def _worths(view: View, metric_id: str) -> tuple[Worth, ...]:
     """Return all worths, the most useful in the set first, those that do nothing last."""
-    choices, setting, reader = view.choices, view.setting, view.reader
-    found = worths(view.base, choices, setting, workload(view.base), metric_id, reader, seed=SEED)
+    found = worths(
+        view.base,
+        view.choices,
+        view.setting,
+        workload(view.base),
+        metric_id=metric_id,
+        reader=view.reader,
+        seed=SEED,
+    )
     lower = metric(metric_id).better == "lower"
 
     def rank(w: Worth) -> tuple[int, float]:

@@ -4,6 +4,7 @@
 const SVG_TYPE = "image/svg+xml";
 const KINDS = ["before", "yours", "llm", "embed", "search", "rerank", "fetch", "compute", "show"];
 const PNG_SCALE = 2;
+const LEAST_SCALE = 0.75; // a drawing shrinks so far to fit; then it scrolls, or nobody could read it
 
 /* Nothing in a drawing may run or fetch, whoever wrote the words in it. */
 function inert(source) {
@@ -92,7 +93,11 @@ export default function ({ data, parentElement }) {
   scroll.setAttribute("aria-label", data.label);
   const drawing = inert(data.svg);
   if (drawing) scroll.append(drawing);
+  if (drawing && !data.fit) {
+    drawing.style.minWidth = `${LEAST_SCALE * drawing.getAttribute("width")}px`;
+  }
   frame.dataset.fit = data.fit ? "yes" : "no";
   frame.replaceChildren(...(data.save ? [saveButtons(data)] : []), scroll);
   paint(frame, data.lane);
+  scroll.scrollLeft = data.fit ? 0 : (scroll.scrollWidth - scroll.clientWidth) / 2;
 }
