@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
+from core.bench_load import load
 from core.compare import rewritten
 from core.errors import Unavailable
 from core.metrics import HEADLINE, Reader, summaries
@@ -107,4 +108,5 @@ BENCHES: Mapping[str, Callable[[], Figures]] = {
     "headline": headline,
     "subsets": subsets,
     "simpy": simpy,
+    "load": load,
 }

@@ -12,6 +12,7 @@ from typing import assert_never
 
 import numpy as np
 
+from core.attempts import Sharing
 from core.dists import Array, Latency, uniforms
 from core.plan import (
     Cache,
@@ -38,43 +39,32 @@ from core.profiles import (
     Setting,
     routes,
 )
+from core.spells import (
+    Spell,
+    cascaded,
+    chosen,
+    hedged,
+    looked_up,
+    plain_spell,
+    retried,
+    shared,
+    timed_out,
+)
 from core.timeline import Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spell:
-    """One stretch of work, arrays (n,): to its first output, to its end, and what it used.
-
-    `begun` is when the first token was made, which may be before `first`, when something comes out:
-    a gate or a guard can hold it back. `cap` is the token time after which the output was cut off.
-    `ok` is False where it failed; `absent` where the plan goes on without its values; `cached`
-    where a cache answered. `tpot` is seconds per token (0 for work without tokens).
-    """
-
-    begun: Array
-    first: Array
-    end: Array
-    tpot: Array
-    cap: Array
-    ok: Mask
-    absent: Mask
-    cached: Mask
-    calls: Array
-    tokens_in: Array
-    tokens_cached: Array
-    tokens_out: Array
-    tokens_rejected: Array
-    cost_usd: Array
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """What one LLM step reads and writes, arrays (n,), see `core.workload.Call`."""
+    """What one LLM step reads and writes, arrays (n,), see `core.workload.Call`.
+
+    `lead` and `decode` are when its first and last tokens are there, in token times.
+    """
 
     tokens_in: Array
     reusable: Array
     written: Array
     tokens_out: Array
+    lead: Array
     decode: Array
     rejected: Array
 
@@ -123,6 +113,11 @@ def connect_s(plan: Plan, setting: Setting, step_id: str) -> float:
     before = plan.ancestors(step_id)
     if plan.transport.keep_alive or any(s.id in before for s in plan.llm_steps):
         return 0.0
+    return new_connection_s(plan, setting)
+
+
+def new_connection_s(plan: Plan, setting: Setting) -> float:
+    """What a new connection costs before the call."""
     return 2 * rtt_s(plan, setting) + DNS_S
 
 
@@ -133,22 +128,42 @@ def llm_spell(
     counted: Counted,
     luck: Luck,
     to_small: Mask | None = None,
+    sharing: Sharing | None = None,
+    part: str = "",
 ) -> Spell:
-    """An LLM call with its policies; `to_small` (n,) goes to the small model whatever its role."""
-    before = connect_s(plan, setting, step.id) + rtt_s(plan, setting)
+    """An LLM call with its policies; `to_small` (n,) goes to the small model whatever its role.
+
+    `part` tells what the step does a second time from the first, for what it shares with others.
+    """
+    pooled = sharing is not None and sharing.pooled
+    connect = 0.0 if pooled else connect_s(plan, setting, step.id)
+    before = connect + rtt_s(plan, setting)
+
+    def asked(model: Profile, suffix: str) -> Spell:
+        alone = _call(model, plan, step.id, counted, luck, before, suffix)
+        if sharing is None:
+            return alone
+        key = part + suffix
+        return shared(alone, key, sharing.slot(step.id, key))
 
     def attempt(suffix: str) -> Spell:
-        own = _call(setting.model(step.role), plan, step.id, counted, luck, before, suffix)
+        own = asked(setting.model(step.role), suffix)
         return own if to_small is None else chosen(to_small, small(suffix), own)
 
     def small(suffix: str) -> Spell:
-        return _call(setting.small, plan, step.id, counted, luck, before, suffix)
+        return asked(setting.small, suffix)
 
     return _wrapped(step.policies, attempt, _Around(setting, step.id, luck, small))
 
 
 def _call(
-    model: Profile, plan: Plan, step_id: str, counted: Counted, luck: Luck, before: float, suffix: str
+    model: Profile,
+    plan: Plan,
+    step_id: str,
+    counted: Counted,
+    luck: Luck,
+    before: float,
+    suffix: str,
 ) -> Spell:
     """One attempt: connect and travel, TTFT with its growth, then tokens one after the other."""
     tier = plan.transport.fast_tier
@@ -160,7 +175,7 @@ def _call(
     none = np.zeros(luck.n, dtype=bool)
     return Spell(
         first,
-        first,
+        first + tpot * counted.lead,
         first + tpot * counted.decode,
         tpot,
         np.full(luck.n, np.inf),
@@ -208,16 +223,6 @@ def service_latency(setting: Setting, step: WorkStep) -> Latency:
     service = setting.service(step.service)
     scope = step.scope if step.work is WorkKind.SEARCH and not service.remote else 1.0
     return service.latency().scaled(scope)
-
-
-def plain_spell(took: Array, *, ok: Mask) -> Spell:
-    """Work that takes so long and puts everything out at its end."""
-    n = len(took)
-    zero, none = np.zeros(n), np.zeros(n, dtype=bool)
-    never = np.full(n, np.inf)
-    return Spell(
-        took, took, took, zero, never, ok, none, none, zero, zero, zero, zero, zero, zero
-    )
 
 
 def _no_hit(_: Cache) -> Mask:
@@ -308,84 +313,3 @@ def _asking(
                 assert_never(policy)
 
     return attempt
-
-
-def timed_out(spell: Spell, after_s: float | Array) -> Spell:
-    """Give up after `after_s`, or when it fails, and go on without the values."""
-    late = (spell.end > after_s) | ~spell.ok
-    end = np.minimum(spell.end, after_s)
-    written = np.divide(end - spell.begun, spell.tpot, out=np.zeros_like(end), where=spell.tpot > 0)
-    return replace(
-        spell,
-        first=np.minimum(spell.first, end),
-        end=end,
-        cap=np.where(late, np.minimum(spell.cap, written), spell.cap),
-        ok=spell.ok | late,
-        absent=spell.absent | late,
-    )
-
-
-def retried(spell: Spell, again: Spell, backoff_s: float) -> Spell:
-    """Where it failed, wait and try again: attempts end to end."""
-    bad = ~spell.ok
-    offset = np.where(bad, spell.end + backoff_s, 0.0)
-    return _used_by_both(chosen(bad, _shifted(again, offset), spell), spell, again, bad)
-
-
-def hedged(spell: Spell, second: Spell, delay_s: float) -> Spell:
-    """A second attempt after `delay_s` where the first is still silent; the first answer wins."""
-    sent = spell.first > delay_s
-    late = _shifted(second, np.full(len(spell.end), delay_s))
-    wins = sent & second.ok & ((late.first < spell.first) | ~spell.ok)
-    fails_later = sent & ~second.ok & ~spell.ok & (late.end > spell.end)
-    return _used_by_both(chosen(wins | fails_later, late, spell), spell, second, sent)
-
-
-def looked_up(spell: Spell, lookup: Array, hit: Mask) -> Spell:
-    """The look-up always, the work only where it missed."""
-    return replace(
-        spell,
-        begun=lookup + np.where(hit, 0.0, spell.begun),
-        first=lookup + np.where(hit, 0.0, spell.first),
-        end=lookup + np.where(hit, 0.0, spell.end),
-        ok=spell.ok | hit,
-        absent=spell.absent & ~hit,
-    )
-
-
-def cascaded(small: Spell, check: Array, large: Spell, escalated: Mask) -> Spell:
-    """The small model, the gate, and the large one where the gate fails; nothing shows before."""
-    passed = replace(small, first=small.end + check, end=small.end + check)
-    again = _shifted(large, small.end + check)
-    out = chosen(escalated, again, passed)
-    return _used_by_both(out, small, large, escalated)
-
-
-def started_again(spell: Spell, again: Spell, where: Mask) -> Spell:
-    """What a first attempt and, in some places, a second one used; times are the last one's."""
-    if not where.any():
-        return spell
-    return _used_by_both(chosen(where, again, spell), spell, again, where)
-
-
-def _used_by_both(out: Spell, spell: Spell, more: Spell, where: Mask) -> Spell:
-    """The spell `out` with what one attempt used and, in some places, a second one."""
-    return replace(
-        out,
-        calls=spell.calls + np.where(where, more.calls, 0.0),
-        tokens_in=spell.tokens_in + np.where(where, more.tokens_in, 0.0),
-        tokens_cached=spell.tokens_cached + np.where(where, more.tokens_cached, 0.0),
-        tokens_out=spell.tokens_out + np.where(where, more.tokens_out, 0.0),
-        tokens_rejected=spell.tokens_rejected + np.where(where, more.tokens_rejected, 0.0),
-        cost_usd=spell.cost_usd + np.where(where, more.cost_usd, 0.0),
-    )
-
-
-def _shifted(spell: Spell, by: Array) -> Spell:
-    return replace(spell, begun=spell.begun + by, first=spell.first + by, end=spell.end + by)
-
-
-def chosen(where: Mask, a: Spell, b: Spell) -> Spell:
-    """Row by row the one or the other."""
-    names = Spell.__dataclass_fields__
-    return Spell(**{f: np.where(where, getattr(a, f), getattr(b, f)) for f in names})

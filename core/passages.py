@@ -27,6 +27,14 @@ class Draft:
     closes: bool = False
     known: int = -1
 
+    @staticmethod
+    def of(unit: Unit) -> Draft:
+        """Return the draft of a unit that is known from elsewhere, with a passage of its own."""
+        return Draft(
+            unit.field, unit.unit, unit.part, unit.text, unit.token, unit.piece, unit.piece,
+            unit.closes, unit.known,
+        )  # fmt: skip
+
     @property
     def chars(self) -> int:
         """Characters that are not white space."""

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from core.dists import Array
-from core.durations import Spell, chosen, started_again, timed_out
 from core.plan import Deadline, Step
-from core.timeline import Mask, State
+from core.spells import Spell, chosen, started_again, timed_out
+from core.timeline import Mask, State, Usage
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """What was asked of a step: where it is left out whatever its guards say, its spell, them."""
+
+    skip: Mask
+    spell: Spell
+    guarded: Guarded | None
 
 
 @dataclass(slots=True)
 class Lane:
     """One step's arrays, (n,), absolute times.
 
-    `own_end` is when its own work ended, where its guard has not spoken yet.
+    `own_end` is when its own work ended, where its guard has not spoken yet. `asked` is what the
+    lane was made from.
     """
 
     ready: Array
@@ -30,12 +42,53 @@ class Lane:
     cap: Array
     absent: Mask
     spell: Spell | None = None
+    asked: Asked | None = None
 
     @property
     def failed(self) -> Mask:
         """Where it failed for good."""
         out: Mask = self.state == State.FAILED
         return out
+
+    @property
+    def start(self) -> Array:
+        """When it began, (n,): later than `ready` where its first call waited for its place."""
+        if self.asked is None or not self.asked.spell.attempts:
+            return self.ready
+        first = self.asked.spell.attempts[0]
+        waited = np.where(first.made & (first.sent_s == 0.0), first.slot.wait_s, 0.0)
+        return np.clip(self.ready + waited, self.ready, np.maximum(self.first, self.ready))
+
+
+def columns(arrays: Sequence[Array]) -> Array:
+    """Arrays (n,) side by side, (n, S)."""
+    return np.stack(arrays, axis=1)
+
+
+def usage(lanes: Sequence[Lane]) -> Usage:
+    """What was used, (n, S); nothing where a step was skipped."""
+
+    def column(name: str) -> Array:
+        zero = np.zeros_like(lanes[0].ready)
+        return columns(
+            [
+                zero
+                if lane.spell is None
+                else np.where(lane.state == State.SKIPPED, 0.0, getattr(lane.spell, name))
+                for lane in lanes
+            ]
+        )
+
+    used = column("tokens_in")
+    return Usage(
+        used,
+        column("tokens_cached"),
+        column("tokens_out"),
+        np.zeros_like(used),
+        column("tokens_rejected"),
+        column("cost_usd"),
+        column("calls"),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,11 +126,26 @@ def late_for(step: Step, ready: Array, then: str) -> list[tuple[Deadline, Mask]]
     ]
 
 
+def turns_late(step: Step) -> tuple[float, ...]:
+    """When it must be ready to do all it can, and then each lesser thing, in order of time."""
+    levels = (p for p in step.policies if isinstance(p, Deadline) and p.then != "drop")
+    return tuple(sorted({p.slo_s - p.left_s for p in levels}))
+
+
+def between(limits: Sequence[float]) -> tuple[float, ...]:
+    """A time before the first limit, one between each two, one after the last; none without."""
+    if not limits:
+        return ()
+    inner = ((a + b) / 2 for a, b in itertools.pairwise(limits))
+    return (limits[0] - 1.0, *inner, limits[-1] + 1.0)
+
+
 def placed(
     step: Step, ready: Array, skip: Mask, spell: Spell, guarded: Guarded | None = None
 ) -> Lane:
     """Return the lane of a step that is ready at this time, left out where `skip`."""
     unheard = np.zeros(len(ready), dtype=bool)
+    asked = Asked(skip, spell, guarded)
     if guarded is not None:
         unheard = guarded.said > ready
         skip = skip | (guarded.refused & ~unheard)
@@ -114,4 +182,5 @@ def placed(
         np.where(skip, np.inf, spell.cap),
         absent,
         spell,
+        asked,
     )

@@ -78,16 +78,16 @@ class Pieces:
         for number, one in enumerate(sources):
             broken = (source == number) & (weight > one.cap[:, None])
             complete = np.where(broken, one.end[:, None], complete)
-        ready = np.maximum(complete, ready[:, None])
+        order = np.argsort(complete, axis=1, kind="stable")
+        complete = np.maximum(complete, ready[:, None])
         cost = costs + per_1k_chars_s * display.piece_chars[rows] / 1000
-        order = np.argsort(ready, axis=1, kind="stable")
         before = np.full(len(rows), -np.inf)
-        done = np.empty_like(ready)
+        done = np.empty_like(complete)
         row = np.arange(len(rows))
-        for step in range(ready.shape[1]):
+        for step in range(complete.shape[1]):
             j = order[:, step]
             real = whole[row, j]
-            here = np.maximum(ready[row, j], before) + np.where(real, cost[row, j], 0.0)
+            here = np.maximum(complete[row, j], before) + np.where(real, cost[row, j], 0.0)
             done[row, j] = here
             before = np.where(real, here, before)
         return Pieces(done, whole)

@@ -8,19 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 import numpy as np
 
 from core import hits
+from core.attempts import Sharing
 from core.dists import Array
-from core.durations import Counted, Luck, Spell, llm_spell, plain_spell, work_spell
-from core.placing import Guarded, Lane, late_for, placed
+from core.durations import Counted, Luck, llm_spell, work_spell
+from core.placing import (
+    Guarded,
+    Lane,
+    between,
+    columns,
+    late_for,
+    placed,
+    turns_late,
+    usage,
+)
 from core.plan import Cache, LlmStep, Plan, ShowStep, Step, WorkKind, WorkStep, guards
 from core.profiles import Profile, Setting
 from core.see import Pieces, Source, first_out, visible
-from core.timeline import Mask, State, Timeline, Usage, Visible
+from core.spells import Spell, plain_spell
+from core.timeline import Mask, State, Timeline, Visible
 from core.workload import Call, Display, Ints, Workload, call, display, lead_tok, simple
+
+T = TypeVar("T")
 
 PROMPT_CACHE_LIFE_S = 300.0
 """How long a provider keeps an unused prefix. Source: vendors' guides, 5 to 10 minutes."""
@@ -31,17 +44,22 @@ def simulate(plan: Plan, setting: Setting, workload: Workload, *, seed: int = 0)
 
     Raises: UnknownName for a service the setting lacks, InputError for a model without figures.
     """
-    return _Run(plan, setting, workload, seed).timeline()
+    return Run(plan, setting, workload, seed).timeline()
 
 
 @dataclass(slots=True)
-class _Run:
-    """One simulation: steps are visited in order, each reads the lanes of those before it."""
+class Run:
+    """One simulation: steps are visited in order, each reads the lanes of those before it.
+
+    `sharing`: how calls fare that share something with those of other requests. `as_late`: what a
+    step that looks at the time would do, were it ready at these times.
+    """
 
     plan: Plan
     setting: Setting
     workload: Workload
     seed: int
+    sharing: Sharing | None = None
     luck: Luck = field(init=False)
     display: Display = field(init=False)
     lanes: dict[str, Lane] = field(default_factory=dict)
@@ -49,6 +67,7 @@ class _Run:
     served: Ints = field(init=False)
     hit: Mask = field(init=False)
     pieces: dict[str, Pieces] = field(default_factory=dict)
+    as_late: dict[str, list[Spell]] = field(default_factory=dict)
     failed: Mask = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,6 +80,7 @@ class _Run:
         self.display = display(self.workload.scenario, self.plan, max(sentences, default=1))
 
     def timeline(self) -> Timeline:
+        """Visit all steps and collect what happened."""
         for step in self.plan.steps:
             match step:
                 case LlmStep():
@@ -122,6 +142,11 @@ class _Run:
         ready, skip = self._ready(step), self._skip(step)
         spell = self._spell(step, ready, skip, hopeful=True)
         guarded = self._guarded(step, lambda: self._spell(step, ready, skip, hopeful=False))
+        if self.sharing is not None:
+            self.as_late[step.id] = [
+                self._spell(step, np.full(len(ready), at), skip, hopeful=True)
+                for at in between(turns_late(step))
+            ]
         return self._kept(placed(step, ready, skip, spell, guarded))
 
     def _kept(self, lane: Lane) -> Lane:
@@ -141,7 +166,10 @@ class _Run:
             limit = lead_tok(self.workload.scenario, step)[self.workload.index] + policy.short_tok
             counted = counted.at_most(limit, late)
             cap = np.where(late, limit - 1.0, cap)
-        spell = llm_spell(self.plan, self.setting, step, counted, self.luck, to_small)
+        part = "" if hopeful else "again"
+        spell = llm_spell(
+            self.plan, self.setting, step, counted, self.luck, to_small, self.sharing, part
+        )
         return replace(spell, cap=np.minimum(spell.cap, cap))
 
     def _counted(self, step: LlmStep, skip: Mask, *, hopeful: bool) -> Counted:
@@ -164,6 +192,7 @@ class _Run:
             reusable,
             written,
             numbers.tokens_out[rows],
+            numbers.lead[rows],
             numbers.decode[rows],
             numbers.rejected[rows],
         )
@@ -204,18 +233,24 @@ class _Run:
         return lane
 
     def _chars(self, step: WorkStep) -> Array:
-        """Characters the step works on: all that is shown, if it reads any of it."""
-        if set(step.reads).isdisjoint(self.plan.show.reads):
+        """Characters of the answer that the step reads: what was written by those that give it."""
+        if self.setting.service(step.service).per_1k_chars_s == 0.0:
             return np.zeros(self.workload.n)
-        chars: Array = self.display.chars.sum(axis=1)
-        return chars[self.workload.index]
+        rows, made = self.workload.index, self.display
+        read = np.zeros(made.source.shape, dtype=bool)[rows]
+        for j, name in enumerate(made.producers):
+            if not set(step.reads).isdisjoint(self.plan.step(name).gives):
+                cap = self._source(name).cap[:, None]
+                read |= (made.source[rows] == j) & (made.weight[rows] <= cap)
+        chars: Array = np.where(read, made.chars[rows], 0.0).sum(axis=1)
+        return chars
 
     def _hit(self, policy: Cache, skip: Mask) -> Mask:
         active = ~skip
         return hits.exact(self.workload, policy.key, policy.ttl_s, active).hit
 
     def _lookup(self, step: WorkStep) -> Lane:
-        """A look-up of answers at hand: where it hits, everything under its condition is skipped."""
+        """Look for answers at hand: where it hits, all that is under its condition is skipped."""
         skip = self._skip(step)
         found = hits.answers(self.workload, step.layers)
         hit = found.hit & ~skip
@@ -231,14 +266,15 @@ class _Run:
 
     def _sources(self) -> list[Source]:
         """The steps whose text is shown, as the stream readers need them."""
-        found = []
-        for name in self.display.producers:
-            step, lane = self.plan.step(name), self.lanes[name]
-            streams = isinstance(step, LlmStep) and step.stream
-            lost = lane.absent if not streams else lane.absent & (lane.state != State.RAN)
-            cap = np.where(lost, -np.inf, lane.cap)
-            found.append(Source(lane.begun, lane.first, lane.end, lane.tpot, cap, streams=streams))
-        return found
+        return [self._source(name) for name in self.display.producers]
+
+    def _source(self, name: str) -> Source:
+        """One of them; nothing is left of it where it did not run, or ran in vain."""
+        step, lane = self.plan.step(name), self.lanes[name]
+        streams = isinstance(step, LlmStep) and step.stream
+        lost = lane.absent if not streams else lane.absent & (lane.state != State.RAN)
+        cap = np.where(lost, -np.inf, lane.cap)
+        return Source(lane.begun, lane.first, lane.end, lane.tpot, cap, streams=streams)
 
     def _per_piece(self, step: WorkStep, skip: Mask) -> Lane:
         """Sentence by sentence on the stream: from the first output of what it reads.
@@ -281,7 +317,8 @@ class _Run:
         for other in waits:
             lane = self.lanes[other]
             if other in streaming:
-                begun = np.minimum(begun, np.where(lane.state == State.RAN, lane.first, np.inf))
+                wrote = (lane.state == State.RAN) & (lane.cap >= 0.0)
+                begun = np.minimum(begun, np.where(wrote, lane.first, np.inf))
                 ended = np.maximum(ended, lane.end)
             else:
                 ready = np.maximum(ready, lane.end)
@@ -334,18 +371,18 @@ class _Run:
         return Timeline(
             self.plan,
             "simulated",
-            tuple(requests[r] for r in rows),
-            _columns([lane.ready for lane in lanes]),
-            _columns([lane.ready for lane in lanes]),
-            _columns([lane.first for lane in lanes]),
-            _columns([lane.end for lane in lanes]),
+            _drawn(requests, rows),
+            columns([lane.ready for lane in lanes]),
+            columns([lane.start for lane in lanes]),
+            columns([lane.first for lane in lanes]),
+            columns([lane.end for lane in lanes]),
             np.stack([lane.state for lane in lanes], axis=1),
             self.failed,
             hit,
             hit & (intents[served] != intents[rows]),
-            _usage(lanes),
+            usage(lanes),
             self._status(),
-            tuple(made.units[r] for r in served),
+            _drawn(made.units, served),
             see,
         )
 
@@ -360,31 +397,9 @@ class _Run:
         }
 
 
-def _columns(arrays: list[Array]) -> Array:
-    return np.stack(arrays, axis=1)
-
-
-def _usage(lanes: list[Lane]) -> Usage:
-    """What was used, (n, S); nothing where a step was skipped."""
-
-    def column(name: str) -> Array:
-        zero = np.zeros_like(lanes[0].ready)
-        return _columns(
-            [
-                zero
-                if lane.spell is None
-                else np.where(lane.state == State.SKIPPED, 0.0, getattr(lane.spell, name))
-                for lane in lanes
-            ]
-        )
-
-    used = column("tokens_in")
-    return Usage(
-        used,
-        column("tokens_cached"),
-        column("tokens_out"),
-        np.zeros_like(used),
-        column("tokens_rejected"),
-        column("cost_usd"),
-        column("calls"),
-    )
+def _drawn(entries: tuple[T, ...], rows: Ints) -> tuple[T, ...]:
+    """The entry of each row, as a tuple of n; faster than a loop where n is large."""
+    table = np.empty(len(entries), dtype=object)
+    for place, entry in enumerate(entries):
+        table[place] = entry
+    return tuple(table[rows])

@@ -92,7 +92,7 @@ def only(scenario: Scenario, request: Request, n: int = 1) -> Workload:
     """n independent asks of one request, so far apart that no cache remembers the last one."""
     row = scenario.requests.index(request)
     index = np.full(n, row, dtype=np.int64)
-    return Workload(scenario, index, np.arange(n) * 1e9, np.ones(n, dtype=bool), np.ones(n))
+    return Workload(scenario, index, np.arange(n, dtype=np.float64) * 1e9, np.ones(n, dtype=bool), np.ones(n))
 
 
 def asked_before(scenario: Scenario, request: Request, gap_s: float = 60.0) -> Workload:
@@ -132,14 +132,16 @@ class Call:
     """One LLM step's counts, arrays of shape (m,) over a scenario's requests.
 
     `tokens_in` counts the whole prompt, `input_tok` each input's share of it (subtracted where the
-    input is absent), `static_tok` the leading part that never changes. `decode` is the time from
-    the first to the last token in units of one token's time.
+    input is absent), `static_tok` the leading part that never changes. `lead` and
+    `decode` are when the first and the last token are there, in units of one token's time (a first
+    token waits for what a prediction had wrong before it).
     """
 
     tokens_in: Array
     input_tok: dict[str, Array]
     static_tok: Array
     tokens_out: Array
+    lead: Array
     decode: Array
     accepted: Array
     rejected: Array
@@ -167,6 +169,7 @@ def _call(
         {v: np.array([r.inputs[j] for r in rows], dtype=float) for j, v in enumerate(names)},
         np.array([r.static for r in rows], dtype=float),
         np.array([r.out for r in rows], dtype=float),
+        np.array([r.at[0] if r.at else 0.0 for r in rows], dtype=float),
         np.array([r.at[-1] if r.at else 0.0 for r in rows], dtype=float),
         np.array([r.decoding.accepted for r in rows], dtype=float),
         np.array([r.decoding.rejected for r in rows], dtype=float),
@@ -204,9 +207,7 @@ def _count(
     """What one request makes of a call; the answer is empty where the call is not `made`."""
     inputs = tuple(input_tok(i, request) for i in signature.inputs)
     prompt, static = prompt_tok(signature, request), static_tok(signature)
-    if not made:
-        return _Counts(prompt, inputs, static, 0, Decoding(()), (), ())
-    output = write(signature, request.values)
+    output = write(signature, request.values if made else {})
     known = write(signature, request.known).text if predict and request.known else None
     text = shortened(output.text, limit)
     found = units(output) if text == output.text else _begun(signature, request, text)

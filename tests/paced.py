@@ -21,7 +21,7 @@ from core.profiles import (
     Setting,
 )
 from core.prompt import input_text
-from core.providers.base import CallRequest, Chunk, ChunkKind
+from core.providers.base import CallRequest, Chunk
 from core.providers.fake import FakeProvider, Pace
 from core.request import Request
 from core.workload import prompt_tok, static_tok

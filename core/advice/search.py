@@ -1,20 +1,23 @@
-"""The best sets of techniques: all of them where that is possible, a beam of the best elsewhere."""
+"""The best sets of techniques: all of them where that is possible, found by climbing elsewhere."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from core.advice.value import Bench, Outcome
-from core.rewrite import Level
+from core.advice.climb import Climber, Score
+from core.advice.value import WEIGHT, Bench, Outcome
 from core.techniques import technique
-
-BEAM = 12
-"""How many of the best sets of one size are grown to the next."""
 
 EXHAUSTIVE_UP_TO = 8
 """Up to here every subset is valued."""
+
+MONEY_WEIGHTS = (0.1, 0.3, 1.0, 3.0)
+"""How much a cost of the naive plan's size counts against a wait of its size: for the front."""
+
+EXCESS_WEIGHT = 100.0
+"""A limit missed by so little as 1 % counts like a wait as long as the naive plan's."""
 
 Progress = Callable[[float], None]
 
@@ -31,17 +34,18 @@ class Limits:
 
     def allows(self, bench: Bench, technique_id: str) -> bool:
         """Whether a technique may be used at all."""
-        found = technique(technique_id)
-        risk: Level = bench.risks.get(technique_id, found.risk)
-        if self.no_quality_risk and risk != "none":
+        if self.no_quality_risk and bench.risk(technique_id) != "none":
             return False
-        return not (self.no_infrastructure and found.infrastructure)
+        return not (self.no_infrastructure and technique(technique_id).infrastructure)
 
     def met(self, outcome: Outcome) -> bool:
         """Whether a set keeps the service level and the budget."""
-        if self.budget_usd is not None and outcome.cost_usd > self.budget_usd:
-            return False
-        return self.slo_s is None or outcome.p95_s <= self.slo_s
+        return self.excess(outcome) == 0.0
+
+    def excess(self, outcome: Outcome) -> float:
+        """By which shares of the limits a set exceeds them, added up; 0 where it keeps them."""
+        pairs = ((outcome.p95_s, self.slo_s), (outcome.cost_usd, self.budget_usd))
+        return sum(max(0.0, have / limit - 1.0) for have, limit in pairs if limit is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +75,17 @@ def advise(
     candidates: Iterable[str] | None = None,
     progress: Progress = _silent,
 ) -> Advice:
-    """The best set under these limits among the candidates, the whole catalogue where none are named."""
+    """The best set under these limits, of the candidates or of the whole catalogue.
+
+    What `progress` raises ends the search.
+    """
     usable = [t for t in bench.useful(candidates) if limits.allows(bench, t)]
     most = len(usable) if limits.max_changes is None else min(limits.max_changes, len(usable))
     every = len(usable) <= EXHAUSTIVE_UP_TO
-    found = list(
-        _all_sets(bench, usable, most, progress)
-        if every
-        else _beam(bench, usable, most, progress)
-    )
+    if every:
+        found = list(_all_sets(bench, usable, most, progress))
+    else:
+        found = _climbed(bench, limits, usable, most, progress)
     fitting = [o for o in found if limits.met(o)]
     best = min(fitting or found, key=merit)
     return Advice(
@@ -115,32 +121,77 @@ def _all_sets(
         progress(done / len(sets))
 
 
-def _beam(
-    bench: Bench, usable: Sequence[str], most: int, progress: Progress
-) -> Iterable[Outcome]:
-    """Sets grown one technique at a time from the best of the size before.
+# --- among many ----------------------------------------------------------------------------------
 
-    A step also looks two ahead through `streaming`, without which some others do nothing.
+
+def _climbed(
+    bench: Bench, limits: Limits, usable: Sequence[str], most: int, progress: Progress
+) -> list[Outcome]:
+    """Every set valued on the way to the fastest one, and to careful and to cheap ones."""
+    pace = _Pace(progress)
+    climber = Climber(bench, usable, most, pace.step)
+    naive = climber.value(())
+
+    def fast(outcome: Outcome) -> float:
+        return outcome.p50_s + EXCESS_WEIGHT * naive.p50_s * limits.excess(outcome)
+
+    def fastest_first(outcome: Outcome) -> tuple[float, ...]:
+        return (limits.excess(outcome), *merit(outcome))
+
+    pace.stage(0.2, typical=100)
+    top = climber.up((), fast)
+    pace.stage(0.3, typical=50)
+    climber.usable = climber.promising(((), {"streaming"} & set(usable), top.techniques))
+    pace.stage(0.75, typical=250)
+    climber.exchanged(top, fast, fastest_first)
+    pace.stage(1.0, typical=200)
+    for score, without in _others(bench, climber.usable, naive, fast):
+        climber.up((), score, without)
+    progress(1.0)
+    return [o for o in climber.found.values() if o.changes <= most]
+
+
+def _others(
+    bench: Bench, usable: Sequence[str], naive: Outcome, fast: Score
+) -> Iterator[tuple[Score, list[str]]]:
+    """What else to climb for, and without what: the fastest with less risk, and cheaper ones."""
+    for level in sorted(WEIGHT.values()):
+        risky = [t for t in usable if bench.outcome((t,)).risk > level]
+        if risky:
+            yield fast, risky
+    for weight in MONEY_WEIGHTS if naive.cost_usd else ():
+        yield _priced(weight * naive.p50_s / naive.cost_usd), []
+
+
+def _priced(seconds_per_usd: float) -> Score:
+    return lambda outcome: outcome.p50_s + seconds_per_usd * outcome.cost_usd
+
+
+@dataclass(slots=True)
+class _Pace:
+    """Turns the steps of a search of unknown length into a share, stage by stage.
+
+    After a stage's typical number of steps three quarters of its share are gone.
     """
-    level = [bench.outcome(())]
-    seen: set[frozenset[str]] = {frozenset()}
-    yield level[0]
-    for size in range(1, most + 1):
-        grown: list[Outcome] = []
-        for parent in level:
-            for t in usable:
-                chosen = parent.techniques | {t}
-                if chosen not in seen:
-                    seen.add(chosen)
-                    grown.append(bench.outcome(chosen))
-        if not grown:
-            return
-        yield from grown
-        before = min(merit(o) for o in level)
-        level = sorted(grown, key=merit)[:BEAM]
-        progress(size / most)
-        if merit(level[0])[:2] > before[:2] and size > 2:
-            return  # one more change only makes it worse
+
+    progress: Progress
+    start: float = 0.0
+    end: float = 0.0
+    typical: int = 1
+    steps: int = 0
+
+    def stage(self, end: float, *, typical: int) -> None:
+        """Begin a stage that ends at this share of the whole."""
+        self.start, self.end, self.typical, self.steps = self.end, end, typical, 0
+
+    def step(self) -> None:
+        """One more set."""
+        self.steps += 1
+        gone = 1.0 - 0.25 ** (self.steps / self.typical)
+        self.progress(self.start + (self.end - self.start) * gone)
+
+
+# --- what is told about the sets -----------------------------------------------------------------
 
 
 def pareto(found: Sequence[Outcome]) -> tuple[Outcome, ...]:
@@ -148,8 +199,7 @@ def pareto(found: Sequence[Outcome]) -> tuple[Outcome, ...]:
     kept: list[Outcome] = []
     for one in sorted(found, key=lambda o: (o.p50_s, o.cost_usd, o.risk, o.effort)):
         beaten = any(
-            k.p50_s <= one.p50_s and k.cost_usd <= one.cost_usd and k.risk <= one.risk
-            for k in kept
+            k.p50_s <= one.p50_s and k.cost_usd <= one.cost_usd and k.risk <= one.risk for k in kept
         )
         if not beaten:
             kept.append(one)
@@ -162,8 +212,9 @@ def roadmap(bench: Bench, techniques: Iterable[str]) -> tuple[Outcome, ...]:
     here = bench.outcome(())
     steps: list[Outcome] = []
     while left:
-        following = max((bench.outcome(here.techniques | {t}) for t in left),
-                        key=lambda o: (gain_per_effort(here, o), sorted(o.techniques)))
+        options = [bench.outcome(here.techniques | {t}) for t in left]
+        gains = [(gain_per_effort(here, o), sorted(o.techniques), o) for o in options]
+        following = max(gains, key=lambda gain: gain[:2])[2]
         steps.append(following)
         left -= following.techniques
         here = following
@@ -175,8 +226,10 @@ def gain_per_effort(before: Outcome, after: Outcome) -> float:
     return (before.p50_s - after.p50_s) / max(after.effort - before.effort, 0.5)
 
 
-def next_steps(bench: Bench, now: Iterable[str], limits: Limits) -> tuple[Outcome, ...]:
+def next_steps(
+    bench: Bench, now: Iterable[str], limits: Limits, candidates: Iterable[str] | None = None
+) -> tuple[Outcome, ...]:
     """Every single step from here, best first: what one more technique would bring."""
     here = frozenset(now)
-    options = [t for t in bench.useful() if t not in here and limits.allows(bench, t)]
+    options = [t for t in bench.useful(candidates) if t not in here and limits.allows(bench, t)]
     return tuple(sorted((bench.outcome(here | {t}) for t in options), key=merit))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from core.compare import rewritten
+from core.dists import Array
 from core.metrics import Reader, metric
 from core.plan import Plan
 from core.profiles import Setting
@@ -21,10 +23,18 @@ from core.workload import Workload, stream
 ADVICE_N = 200
 """Requests per set. Enough for an order of merit: all sets meet the same requests and luck."""
 
+ADVICE_SEED = 0
+
+ADVISED: Mapping[str, Mapping[str, object]] = {"predicted_output": {"what_if": False}}
+"""Parameters that differ from the defaults: nothing is advised that the models do not offer."""
+
 WEIGHT: dict[Level, int] = {"none": 0, "low": 1, "medium": 2, "high": 3}
 """Classes of effort and risk as numbers, to add up and to compare."""
 
 Goal = Literal["reader_wait_s", "first_useful_s", "total_s"]
+GOALS: tuple[Goal, ...] = get_args(Goal)
+
+Levels = Mapping[str, Level]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +60,54 @@ class Outcome:
         return len(self.techniques)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """What one plan did: each goal's times (n,), NaN without an answer, and the mean cost."""
+
+    times: Mapping[Goal, Array]
+    cost_usd: float
+
+
+@dataclass(slots=True, eq=False)
+class Runs:
+    """Plans of one pipeline run on the same n requests, each once; safe to share by threads."""
+
+    scenario: Scenario
+    setting: Setting
+    reader: Reader = field(default_factory=Reader)
+    n: int = ADVICE_N
+    workload: Workload = field(init=False)
+    _by_plan: dict[Plan, Run] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self.workload = stream(self.scenario, self.n)
+
+    @property
+    def simulated(self) -> int:
+        """How many different plans have been simulated."""
+        return len(self._by_plan)
+
+    def run(self, plan: Plan) -> Run:
+        """Run the plan, or remember how it ran."""
+        with self._lock:
+            if plan not in self._by_plan:
+                self._by_plan[plan] = self._simulated(plan)
+            return self._by_plan[plan]
+
+    def _simulated(self, plan: Plan) -> Run:
+        timeline = simulate(plan, self.setting, self.workload, seed=ADVICE_SEED)
+        times = {goal: metric(goal).compute(timeline, self.reader) for goal in GOALS}
+        cost = metric("cost_usd").compute(timeline, self.reader)
+        return Run(times, float(np.nanmean(cost)))
+
+
 @dataclass(slots=True, eq=False)
 class Bench:
     """One pipeline, one setting, one workload on which sets of techniques are compared.
 
-    `levels` overrides the catalogue's effort and risk by technique id. Sets that make the same plan
-    are simulated once.
+    `efforts` and `risks` override the catalogue's by technique id. Sets that make the same plan are
+    simulated once; benches that differ only in goal, limits and classes may share their `runs`.
     """
 
     scenario: Scenario
@@ -64,14 +116,14 @@ class Bench:
     goal: Goal = "reader_wait_s"
     slo_s: float = 2.0
     n: int = ADVICE_N
-    efforts: dict[str, Level] = field(default_factory=dict)
-    risks: dict[str, Level] = field(default_factory=dict)
-    workload: Workload = field(init=False)
-    _by_plan: dict[Plan, tuple[float, float, float, float, float]] = field(default_factory=dict)
+    efforts: Levels = field(default_factory=dict)
+    risks: Levels = field(default_factory=dict)
+    runs: Runs | None = None
+    _runs: Runs = field(init=False)
     _by_set: dict[frozenset[str], Outcome] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.workload = stream(self.scenario, self.n)
+        self._runs = self.runs or Runs(self.scenario, self.setting, self.reader, self.n)
 
     def outcome(self, techniques: Iterable[str]) -> Outcome:
         """What this set is worth. Raises UnknownName."""
@@ -83,46 +135,40 @@ class Bench:
     @property
     def simulated(self) -> int:
         """How many different plans have been simulated."""
-        return len(self._by_plan)
+        return self._runs.simulated
+
+    def effort(self, technique_id: str) -> Level:
+        """What class of work it is to put a technique in."""
+        return self.efforts.get(technique_id, technique(technique_id).effort)
+
+    def risk(self, technique_id: str) -> Level:
+        """What class of harm a technique may do to answers."""
+        return self.risks.get(technique_id, technique(technique_id).risk)
 
     def _made(self, ids: frozenset[str]) -> Outcome:
-        plan, _ = rewritten(self.scenario, choose(sorted(ids)), self.setting)
-        if plan not in self._by_plan:
-            self._by_plan[plan] = self._measured(plan)
-        p50, p95, cost, within, failed = self._by_plan[plan]
+        run = self._runs.run(self._plan(ids))
+        waits = run.times[self.goal]
+        ok = ~np.isnan(waits)
+        p50, p95 = np.percentile(waits[ok], (50, 95)) if ok.any() else (np.inf, np.inf)
         return Outcome(
             ids,
-            p50,
-            p95,
-            cost,
-            within,
-            failed,
-            sum(WEIGHT[self.efforts.get(t, technique(t).effort)] for t in ids),
-            max((WEIGHT[self.risks.get(t, technique(t).risk)] for t in ids), default=0),
+            float(p50),
+            float(p95),
+            run.cost_usd,
+            float(np.mean(ok & (waits <= self.slo_s))),
+            float(np.mean(~ok)),
+            sum(WEIGHT[self.effort(t)] for t in ids),
+            max((WEIGHT[self.risk(t)] for t in ids), default=0),
             any(technique(t).infrastructure for t in ids),
         )
 
-    def _measured(self, plan: Plan) -> tuple[float, float, float, float, float]:
-        timeline = simulate(plan, self.setting, self.workload)
-        waits = metric(self.goal).compute(timeline, self.reader)
-        cost = metric("cost_usd").compute(timeline, self.reader)
-        ok = ~np.isnan(waits)
-        if not ok.any():
-            return (np.inf, np.inf, float(np.nanmean(cost)), 0.0, 1.0)
-        return (
-            float(np.median(waits[ok])),
-            float(np.percentile(waits[ok], 95)),
-            float(np.nanmean(cost)),
-            float(np.mean(ok & (waits <= self.slo_s))),
-            float(np.mean(~ok)),
-        )
+    def _plan(self, ids: frozenset[str]) -> Plan:
+        return rewritten(self.scenario, choose(sorted(ids), ADVISED), self.setting)[0]
 
     def useful(self, candidates: Iterable[str] | None = None) -> tuple[str, ...]:
         """The candidates that change the plan, alone or on top of streaming; others are pruned."""
         ids = [t.id for t in TECHNIQUES] if candidates is None else list(candidates)
         bases: tuple[frozenset[str], ...] = (frozenset(), frozenset({"streaming"}))
-
-        def plan(chosen: frozenset[str]) -> Plan:
-            return rewritten(self.scenario, choose(sorted(chosen)), self.setting)[0]
-
-        return tuple(t for t in ids if any(plan(b) != plan(b | {t}) for b in bases if t not in b))
+        return tuple(
+            t for t in ids if any(self._plan(b) != self._plan(b | {t}) for b in bases if t not in b)
+        )

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from core.commands.choice import Picked, arguments as choice_arguments, picked
+from core.commands import tail
+from core.commands.choice import Picked, picked
+from core.commands.choice import arguments as choice_arguments
 from core.commands.output import as_json, table
 from core.compare import Comparison, compare, typical
 from core.errors import InputError
 from core.export import events_csv, summary_json
+from core.load import Capacity, Load, compare_under_load
 from core.metrics import HEADLINE, METRICS, Reader, summaries
 from core.text import say, text
-from core.workload import RATE_PER_S, stream
+from core.workload import RATE_PER_S, Workload, stream
 
 DEFAULT_N = 2000
 
@@ -25,6 +29,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--rate", type=float, default=RATE_PER_S, help="requests per second")
     parser.add_argument("--request", default="", help="the request of the timeline, by id")
     parser.add_argument("--pace", type=float, default=1.0, help="reading pace, 1 is average")
+    tail.arguments(parser)
     parser.add_argument("--csv", type=Path, help="also write the timeline's events to this file")
 
 
@@ -33,22 +38,41 @@ def run(given: Namespace) -> None:
     choice = picked(given)
     if not 0.1 <= given.pace <= 10:
         raise InputError(f"--pace is {given.pace}; from 0.1 to 10 is valid")
-    if given.rate <= 0:
+    if not 0 < given.rate < math.inf:
         raise InputError(f"--rate is {given.rate}; it must be above 0 requests per second")
     if given.seed < 0:
         raise InputError(f"--seed is {given.seed}; it must be 0 or more")
+    shared, limit = tail.capacity(given), tail.limit_s(given)
     workload = stream(choice.scenario, given.n, seed=given.seed, rate_per_s=given.rate)
     requests = choice.scenario.requests
     request = choice.scenario.request(given.request) if given.request else requests[0]
     reader = Reader(given.pace)
-    found = compare(choice.scenario, choice.choices, choice.setting, workload, seed=given.seed)
+    found, loads = _compared(choice, workload, shared, given.seed)
     shown = typical(choice.scenario, request, choice.choices, choice.setting)
     if given.csv is not None:
         _write_csv(given.csv, choice, shown, reader)
     if given.json:
-        as_json(summary_json(choice.scenario, choice.setting, found, shown, reader, given.seed))
+        data = summary_json(choice.scenario, choice.setting, found, shown, reader, given.seed)
+        data["load"] = tail.load_json(shared, loads)
+        data["slo"] = tail.slo_json(found, limit, given.slo_metric, reader)
+        as_json(data)
     else:
         _print(choice, found, reader)
+        if shared is not None and loads is not None:
+            tail.print_load(shared, loads)
+        if limit is not None:
+            tail.print_slo(found, limit, given.slo_metric, reader)
+
+
+def _compared(
+    choice: Picked, workload: Workload, shared: Capacity | None, seed: int
+) -> tuple[Comparison, tuple[Load, Load] | None]:
+    """Both plans on the same stream, with what they share, where they share anything."""
+    scenario, choices, where = choice.scenario, choice.choices, choice.setting
+    if shared is None:
+        return compare(scenario, choices, where, workload, seed=seed), None
+    found, *loads = compare_under_load(scenario, choices, where, workload, shared, seed=seed)
+    return found, (loads[0], loads[1])
 
 
 def _write_csv(path: Path, choice: Picked, shown: Comparison, reader: Reader) -> None:

@@ -64,10 +64,9 @@ async def execute(
     clock = Clock.start()
     luck = Luck(seed, 1, setting.certain)
     facts = Facts(plan, asked, luck)
-    screen = Screen(plan, clock, report)
+    screen = Screen(plan, report)
     answering = Answering(engine, facts, screen, clock, report, limit_s)
-    known = Services(setting, luck, services or {})
-    runner = Runner(plan, known, facts, screen, answering, clock, report)
+    runner = Runner(plan, facts, screen, answering, Services(setting, luck, services or {}))
     await runner.run()
     return collected(runner, engine.name)
 

@@ -20,7 +20,7 @@ from core.plan import LlmStep, ModelRole
 from core.prompt import Prompt, render
 from core.providers.base import CallRequest
 from core.reading import Reader
-from core.workload import prompt_tok
+from core.workload import prompt_tok, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,9 @@ class Answering:
                 reader = Reader(shown, sentences=sentences, known=known)
             lost: list[tuple[CallRecord, Used]] = []
             try:
-                answer = await ask(question, reader, out, self.clock, self.report, lost)
+                answer = await ask(
+                    question, reader, out, clock=self.clock, report=self.report, lost=lost
+                )
             finally:
                 for record, used in lost:
                     self.records.append(record)
@@ -100,7 +102,8 @@ class Answering:
             deadline_s=max(self.limit_s - self.clock.now(), 0.0),
         )
         counted = prompt_tok(step.signature, known, without)
-        return Question(step, label, effort.role, model, request, expected, counted)
+        due = shortened(expected, effort.limit_tok)
+        return Question(step, label, effort.role, model, request, due, counted)
 
 
 def _cache_key(prompt: Prompt) -> str:

@@ -97,7 +97,12 @@ class Asking:
         if usage is None and ended == "failed" and self.first_s is None:
             return self.recorder.close(ended, Usage(source="estimated"), error), Used(calls=1.0)
         if usage is None:
-            usage = bill.estimate(question.prompt_tok, question.reference, self.recorder.text)
+            usage = bill.estimate(
+                question.prompt_tok,
+                question.reference,
+                self.recorder.text,
+                question.request.prediction,
+            )
         used = bill.billed(question.model, usage, question.request)
         return self.recorder.close(ended, usage, error), used
 
@@ -111,6 +116,7 @@ async def ask(
     question: Question,
     reader: Reader | None,
     out: Outlet,
+    *,
     clock: Clock,
     report: Report,
     lost: list[tuple[CallRecord, Used]],

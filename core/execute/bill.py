@@ -8,6 +8,7 @@ from core import tokens
 from core.durations import Counted, cost_usd
 from core.execute.engine import Model
 from core.execute.track import NAN, Used
+from core.output import decoding
 from core.profiles import Profile
 from core.providers.base import CallRequest, Usage
 from core.providers.normalise import CACHE_WRITE_TOK
@@ -29,17 +30,19 @@ def billed(model: Model, usage: Usage, request: CallRequest) -> Used:
     )
 
 
-def estimate(prompt_tok: int, reference: str, received: str) -> Usage:
+def estimate(prompt_tok: int, reference: str, received: str, prediction: str | None) -> Usage:
     """Return what a call that was cut short is taken to have used: all it would have.
 
     Servers may write on for a while after the client has gone, and report nothing; so this is the
     most it can have been. Where the answer is not known, what was received has to do.
     """
     whole = reference if reference.startswith(received) else received
+    rejected = decoding(whole, prediction).rejected
     return Usage(
         tokens_in=prompt_tok,
         tokens_cached=0,
-        tokens_out=tokens.count(whole),
+        tokens_out=tokens.count(whole) + rejected,
+        tokens_rejected=rejected,
         source="estimated",
     )
 
@@ -60,4 +63,4 @@ def _cost(profile: Profile | None, usage: Usage) -> float:
     )
     tokens_in, cached, written, out = (np.array([float(c)]) for c in counts)
     none = np.zeros(1)
-    return float(cost_usd(profile, Counted(tokens_in, cached, written, out, none, none))[0])
+    return float(cost_usd(profile, Counted(tokens_in, cached, written, out, none, none, none))[0])

@@ -241,9 +241,11 @@ def _cascaded(inner: Attempt, policy: Cascade, around: Surroundings) -> Attempt:
     return attempt
 
 
-async def stop(task: asyncio.Task[Outcome]) -> None:
-    """Cancel a task and wait until it has stopped; its result or error is of no interest."""
+async def stop(task: asyncio.Task[Outcome]) -> Used:
+    """Cancel a task and wait until it has stopped; return what it used if it had come to an end.
+
+    What it used until it was cancelled, or failed, is noted where that happened.
+    """
     task.cancel()
     await asyncio.wait({task})
-    if not task.cancelled():
-        task.exception()
+    return Used() if task.cancelled() or task.exception() else task.result().used

@@ -49,6 +49,7 @@ class Voice:
     def say(self, heard: Heard, at_s: float) -> None:
         """See `Outlet`."""
         self._lines.append((heard, at_s))
+        self.screen.take_down(self.track.step.id, heard)
         if self.streams and not self.held:
             self.screen.write(self.track.step.id, heard, at_s)
 
@@ -67,9 +68,11 @@ class Voice:
             for heard, at_s in self._lines:
                 self.screen.write(self.track.step.id, heard, max(at_s, said_s))
 
-    def finish(self, end_s: float) -> None:
-        """Let out what does not stream."""
-        if not self.streams:
+    def finish(self, end_s: float, *, in_vain: bool) -> None:
+        """Let out what does not stream; forget it where the step gave up."""
+        if in_vain and not self.streams:
+            self.void()
+        elif not self.streams:
             for heard, _ in self._lines:
                 self.screen.write(self.track.step.id, heard, end_s)
 

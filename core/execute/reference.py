@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.output import Unit, units, write
-from core.plan import LlmStep
+from core.plan import LlmStep, Plan
 from core.request import Request
 from core.workload import asked
 
@@ -20,8 +20,13 @@ def prediction(step: LlmStep, request: Request) -> str | None:
     return write(step.signature, request.known).text or None
 
 
-def shown_units(step: LlmStep, request: Request) -> tuple[Unit, ...]:
-    """Return what a finished answer of this step shows at once when a cache serves it."""
-    if not asked(step.when, request):
-        return ()
-    return units(write(step.signature, request.values))
+def served(plan: Plan, request: Request) -> tuple[tuple[str, Unit], ...]:
+    """Return what a finished answer shows when it is at hand, with the steps it once came from."""
+    reads = plan.show.reads
+    return tuple(
+        (step.id, unit)
+        for step in plan.llm_steps
+        if not set(step.gives).isdisjoint(reads) and asked(step.when, request)
+        for unit in units(write(step.signature, request.values))
+        if unit.field in reads
+    )

@@ -10,12 +10,9 @@ import numpy as np
 from core.calls import CallRecord
 from core.dists import Array
 from core.errors import EngineError, InputError
-from core.execute import reference
-from core.execute.facts import Facts
 from core.execute.runner import Runner
-from core.execute.screen import Seen
+from core.execute.screen import NOTHING_SEEN, Seen
 from core.execute.track import Track, Used
-from core.plan import Plan
 from core.text import Note
 from core.timeline import State, Timeline, Usage, Visible
 
@@ -43,7 +40,7 @@ def collected(runner: Runner, engine: str) -> Run:
     """Return the result of a runner that has run."""
     tracks = [runner.tracks[s.id] for s in runner.plan.steps]
     facts, failed = runner.facts, runner.error is not None
-    seen = Seen((), (), ()) if failed else _seen(runner)
+    seen = NOTHING_SEEN if failed else runner.seen
     intents = [(r.intent, r.lang) for r in (facts.reference, facts.answered_by)]
     timeline = Timeline(
         runner.plan,
@@ -67,29 +64,11 @@ def collected(runner: Runner, engine: str) -> Run:
     return Run(timeline, records, tuple(facts.notes), simulated, runner.error)
 
 
-def _seen(runner: Runner) -> Seen:
-    show = runner.tracks[runner.plan.show.id]
-    if not runner.facts.hit:
-        return runner.screen.seen(show.end_s)
-    return _served(runner.plan, runner.facts, show.first_s)
-
-
-def _served(plan: Plan, facts: Facts, at_s: float) -> Seen:
-    """Return a finished answer, which appears at once."""
-    reads = plan.show.reads
-    units = tuple(
-        unit
-        for step in plan.llm_steps
-        if not set(step.gives).isdisjoint(reads)
-        for unit in reference.shown_units(step, facts.answered_by)
-        if unit.field in reads
-    )
-    return Seen(units, tuple(range(len(units))), (at_s,) * len(units))
-
-
 def _looking(seen: Seen) -> Callable[[], Visible]:
     def see() -> Visible:
         units = [seen.units[k] for k in seen.order]
+        if not units:
+            return _nothing_seen()
         return Visible(
             _row(seen.at_s),
             _row([unit.chars for unit in units]),
@@ -98,6 +77,12 @@ def _looking(seen: Seen) -> Callable[[], Visible]:
         )
 
     return see
+
+
+def _nothing_seen() -> Visible:
+    """Return a screen that stayed empty: one event of no characters, which shows no unit."""
+    beyond = np.full((1, 1), np.iinfo(np.int64).max)
+    return Visible(_row([0.0]), _row([0.0]), np.zeros((1, 1), dtype=bool), beyond)
 
 
 def _row(values: Sequence[float]) -> Array:
@@ -154,7 +139,7 @@ def _side_by_side(parts: Sequence[Visible]) -> Visible:
         return np.concatenate([values, np.repeat(fill(values), missing, axis=1)], axis=1)
 
     def last(values: np.ndarray) -> np.ndarray:
-        return values[:, -1:] if values.shape[1] else np.zeros((len(values), 1))
+        return values[:, -1:]
 
     def nothing(values: np.ndarray) -> np.ndarray:
         return np.zeros((len(values), 1), dtype=values.dtype)

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import assert_never
+from dataclasses import InitVar, dataclass, field
+from typing import TypeVar, assert_never
 
 from core.errors import EngineError, TimedOut
-from core.execute.answering import Answering, Effort
+from core.execute import reference
+from core.execute.answering import Answering
 from core.execute.clock import Clock
 from core.execute.facts import Facts
-from core.execute.layers import Attempt, Outcome, stop, within, wrapped
+from core.execute.layers import Outcome, stop, within
+from core.execute.making import Making
 from core.execute.news import Report, StepBegan, StepEnded
-from core.execute.outlets import Outlet, Voice
-from core.execute.screen import Screen
-from core.execute.services import PIECE, WORK, Done, Job, Services
+from core.execute.outlets import Voice
+from core.execute.screen import NOTHING_SEEN, Screen, Seen
+from core.execute.services import PIECE, Services
 from core.execute.track import Track
+from core.execute.waiting import Waiting
 from core.plan import LlmStep, Plan, ShowStep, Step, WorkKind, WorkStep, guards
-from core.policies import Cache, Deadline
+from core.policies import Deadline
 from core.timeline import State
 
-Making = Callable[[], Attempt]
-"""Makes a step's attempt from what is known when it is called."""
+ErrorT = TypeVar("ErrorT", bound=BaseException)
 
 
 @dataclass(slots=True)
@@ -31,17 +32,32 @@ class Runner:
     """Runs all steps; afterwards `tracks`, `screen` and `answering.records` tell what happened."""
 
     plan: Plan
-    services: Services
     facts: Facts
     screen: Screen
     answering: Answering
-    clock: Clock
-    report: Report
+    services: InitVar[Services]
     tracks: dict[str, Track] = field(init=False)
+    making: Making = field(init=False)
+    waiting: Waiting = field(init=False)
+    seen: Seen = NOTHING_SEEN
     error: EngineError | None = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, services: Services) -> None:
         self.tracks = {s.id: Track(s) for s in self.plan.steps}
+        self.making = Making(
+            self.plan, services, self.facts, self.screen, self.answering, self.tracks
+        )
+        self.waiting = Waiting(self.plan, self.tracks, self.screen.sources)
+
+    @property
+    def clock(self) -> Clock:
+        """The run's clock."""
+        return self.answering.clock
+
+    @property
+    def report(self) -> Report:
+        """Where the news go."""
+        return self.answering.report
 
     async def run(self) -> None:
         """Run to the end, to the first failure (kept in `error`) or to the run's limit."""
@@ -59,8 +75,11 @@ class Runner:
             async with asyncio.TaskGroup() as group:
                 for step in self.plan.steps:
                     group.create_task(self._step(step), name=step.id)
-        except* EngineError as failed:
-            self.error = _first(failed)
+        except BaseExceptionGroup as failed:
+            engine, rest = failed.split(EngineError)
+            if rest is not None:
+                raise _first(rest) from None
+            self.error = None if engine is None else _first(engine)
 
     async def _step(self, step: Step) -> None:
         """Run one step; whatever happens, its span is closed."""
@@ -68,11 +87,11 @@ class Runner:
         try:
             match step:
                 case LlmStep():
-                    await self._work(step, track, lambda: self._answering(step, track))
+                    await self._work(step, track)
                 case WorkStep() if step.per_piece:
                     await self._per_piece(step, track)
                 case WorkStep():
-                    await self._work(step, track, lambda: self._serving(step))
+                    await self._work(step, track)
                 case ShowStep():
                     await self._show(step, track)
                 case _:
@@ -86,25 +105,6 @@ class Runner:
             self.screen.finish(step.id)
             self.report(StepEnded(step.id, track.state, track.end_s))
 
-    # --- when a step may start -------------------------------------------------------------------
-
-    async def _ready(self, step: Step) -> float:
-        """Wait until it may start; return the end of what it waited for last."""
-        ready_s = 0.0
-        for other in self.plan.starts_after(step.id):
-            track = self.tracks[other]
-            if self.plan.follows_at_once(step.id, other):
-                await track.own_ended.wait()
-                ready_s = max(ready_s, track.own_end_s)
-            else:
-                await track.ended.wait()
-                ready_s = max(ready_s, track.end_s)
-        return ready_s
-
-    def _heard(self, step: Step) -> bool:
-        """Whether all its guards have spoken."""
-        return all(self.tracks[g].ended.is_set() for g in guards(step))
-
     def _due_s(self, step: Step) -> float:
         """When it must have ended, by deadlines that drop it."""
         due = [
@@ -116,10 +116,11 @@ class Runner:
 
     # --- work of a whole -------------------------------------------------------------------------
 
-    async def _work(self, step: LlmStep | WorkStep, track: Track, making: Making) -> None:
+    async def _work(self, step: LlmStep | WorkStep, track: Track) -> None:
         """Do the step's work, unless it is left out."""
-        ready_s = await self._ready(step)
-        refused = self._heard(step) and self.facts.skips(step, guards(step))
+        ready_s = await self.waiting.until_ready(step)
+        await self.waiting.until_settled(step)
+        refused = self.waiting.heard(step) and self.facts.skips(step, guards(step))
         if self.facts.skips(step) or refused or self._due_s(step) <= ready_s:
             self._leave_out(step, track, ready_s)
             return
@@ -127,19 +128,19 @@ class Runner:
         self.report(StepBegan(step.id, track.start_s))
         streams = isinstance(step, LlmStep) and step.stream
         voice = Voice(track, self.screen, streams)
-        if self._heard(step):
-            self._finish(step, track, voice, await self._attempt(step, voice, making), 0.0)
+        if self.waiting.heard(step):
+            self._finish(step, track, voice, await self._attempt(step, voice), 0.0)
         else:
-            await self._guess(step, track, voice, making)
+            await self._guess(step, track, voice)
 
     def _leave_out(self, step: Step, track: Track, ready_s: float) -> None:
         if isinstance(step, WorkStep) and step.layers:
             self.facts.look_up(step)
         track.skip(ready_s, absent=self._absent(step, otherwise=True))
 
-    async def _attempt(self, step: Step, voice: Voice, making: Making) -> Outcome:
+    async def _attempt(self, step: LlmStep | WorkStep, voice: Voice) -> Outcome:
         """Try it with all its policies; what came of it is known from then on."""
-        attempt, due_s = making(), self._due_s(step)
+        attempt, due_s = self.making.attempt(step), self._due_s(step)
         if math.isinf(due_s):
             outcome = await attempt("", voice)
         else:
@@ -155,28 +156,28 @@ class Runner:
         self.facts.learn(outcome.values)
         self.facts.find(outcome.passages)
 
-    async def _guess(
-        self, step: Step, track: Track, voice: Voice, making: Making
-    ) -> None:
+    async def _guess(self, step: LlmStep | WorkStep, track: Track, voice: Voice) -> None:
         """Begin beside the guards; see `core.policies.Speculate`."""
         voice.held = True
-        work = asyncio.create_task(self._attempt(step, voice, making))
+        work = asyncio.create_task(self._attempt(step, voice))
         work.add_done_callback(lambda done: self._own_end(track, done))
         try:
             for guard in guards(step):
                 await self.tracks[guard].ended.wait()
             said_s = max(track.ready_s, *(self.tracks[g].end_s for g in guards(step)))
             if self.facts.skips(step, guards(step)):
-                await stop(work)
+                spent = await stop(work)
+                track.used += spent
                 voice.void()
                 track.end(said_s, State.CANCELLED, absent=True)
                 return
             if misled := self._misled(step):
-                await stop(work)
+                spent = await stop(work)
+                track.used += spent
                 voice.void()
                 for other in misled:
                     await self.tracks[other].ended.wait()
-                work = asyncio.create_task(self._attempt(step, voice, making))
+                work = asyncio.create_task(self._attempt(step, voice))
             voice.release(said_s)
             self._finish(step, track, voice, await work, said_s)
         finally:
@@ -207,8 +208,7 @@ class Runner:
         state = State.CACHED if outcome.cached else State.RAN
         if isinstance(step, WorkStep) and step.layers and self.facts.look_up(step):
             state = State.CACHED
-        if not outcome.absent:
-            voice.finish(end_s)
+        voice.finish(end_s, in_vain=outcome.absent)
         track.used += outcome.used
         track.simulated = outcome.simulated
         track.end(end_s, state, absent=self._absent(step, otherwise=outcome.absent))
@@ -220,55 +220,11 @@ class Runner:
         read = (self.plan.producer[v] for v in step.reads if v in self.plan.producer)
         return any(self.tracks[r].absent for r in read)
 
-    # --- attempts --------------------------------------------------------------------------------
-
-    def _answering(self, step: LlmStep, track: Track) -> Attempt:
-        """Return a model call as it is to be made now, with its policies."""
-        effort = self._effort(step, track.ready_s)
-        producers = {i.value: self.plan.producer.get(i.value) for i in step.signature.inputs}
-        without = frozenset(v for v, p in producers.items() if p and self.tracks[p].absent)
-        small = Effort("small", effort.limit_tok)
-        around = _Around(self, step, self.answering.attempt(track, step, small, without))
-        own = self.answering.attempt(track, step, effort, without)
-        return wrapped(step.policies, own, around)
-
-    def _effort(self, step: LlmStep, ready_s: float) -> Effort:
-        """Return how it is done: what its rule and its deadlines say when it is ready."""
-        role = "small" if self.facts.is_simple(step) else step.role
-        limit = math.inf if step.max_output_tok is None else step.max_output_tok
-        for policy in step.policies:
-            if isinstance(policy, Deadline) and policy.slo_s - ready_s < policy.left_s:
-                role = "small" if policy.then == "small" else role
-                limit = min(limit, policy.short_tok) if policy.then == "short" else limit
-        return Effort(role, None if math.isinf(limit) else int(limit))
-
-    def _serving(self, step: WorkStep) -> Attempt:
-        """Return a service's work with its policies."""
-
-        async def attempt(label: str, out: Outlet) -> Outcome:
-            text = "" if set(step.reads).isdisjoint(self.plan.show.reads) else self.screen.text()
-            done = await self.serve(step, step.service, WORK + label, text)
-            now_s = self.clock.now()
-            out.begin(now_s)
-            return Outcome(
-                now_s, now_s, simulated=done.simulated, values=done.values, passages=done.passages
-            )
-
-        return wrapped(step.policies, attempt, _Around(self, step, attempt))
-
-    async def serve(self, step: Step, service: str, purpose: str, text: str = "") -> Done:
-        """Ask a service. Raises EngineError."""
-        job = Job(step, service, purpose, self.facts.request(), text, len("".join(text.split())))
-        done = await self.services.do(job)
-        if done.simulated:
-            self.facts.note("simulated", service=service)
-        return done
-
     # --- work on a stream, and the end -----------------------------------------------------------
 
     async def _per_piece(self, step: WorkStep, track: Track) -> None:
         """Check passage by passage, as they come."""
-        ready_s = await self._stream_ready(step)
+        ready_s = await self.waiting.until_streaming(step)
         if self.facts.skips(step):
             self._leave_out(step, track, ready_s)
             return
@@ -277,92 +233,29 @@ class Runner:
         end_s, number = ready_s, 0
         while (handed := await self.screen.queues[step.id].get()) is not None:
             text = handed.passage.text
-            done = await self.serve(step, step.service, f"{PIECE}{number}", text)
+            done = await self.making.serve(step, step.service, f"{PIECE}{number}", text)
             end_s, number = self.clock.now(), number + 1
             if number == 1:
                 track.output(end_s, held=False)
             track.simulated = done.simulated
             self.screen.passed(step.id, handed, end_s)
-        read = (*self.plan.starts_after(step.id), *self.screen.sources)
-        end_s = max(end_s, *(self.tracks[r].end_s for r in read))
+        read = self.plan.starts_after(step.id)
+        end_s = max(end_s, *(self.tracks[other].end_s for other in read))
         track.end(end_s, State.RAN, absent=False)
-
-    async def _stream_ready(self, step: WorkStep) -> float:
-        """Wait until all else has ended and a stream it reads has begun, or all have ended."""
-        given = {self.plan.producer.get(w.value) for w in step.when}
-        streams = {
-            s.id
-            for s in self.plan.llm_steps
-            if s.stream and s.id in self.screen.sources and s.id not in given
-        }
-        ready_s = 0.0
-        waits = self.plan.starts_after(step.id)
-        for other in waits:
-            if other not in streams:
-                await self.tracks[other].ended.wait()
-                ready_s = max(ready_s, self.tracks[other].end_s)
-        reading = [self.tracks[other] for other in waits if other in streams]
-        await _any_begun(reading)
-        begun = [t.first_s for t in reading if t.first_out.is_set()]
-        ended = [t.end_s for t in reading]
-        return max(ready_s, min(begun) if begun else max(ended, default=0.0))
 
     async def _show(self, step: ShowStep, track: Track) -> None:
         """End with the last thing done; begun it has with the first thing shown."""
-        end_s = await self._ready(step)
-        seen = self.screen.seen(end_s)
-        first_s = min((*seen.at_s, end_s))
+        end_s = await self.waiting.until_ready(step)
+        if self.facts.hit:
+            self.screen.serve(reference.served(self.plan, self.facts.answered_by), end_s)
+        self.seen = self.screen.close(end_s)
+        first_s = min((*self.seen.at_s, end_s))
         track.begin(first_s, first_s)
         track.come_out(first_s)
         track.end(end_s, State.RAN, absent=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """What the policies of one step ask of the run; see `core.execute.layers.Surroundings`."""
-
-    runner: Runner
-    step: Step
-    small_attempt: Attempt
-
-    @property
-    def clock(self) -> Clock:
-        return self.runner.clock
-
-    async def consult(self, service: str, purpose: str) -> Done:
-        return await self.runner.serve(self.step, service, purpose)
-
-    def remembered(self, policy: Cache) -> bool:
-        return self.runner.facts.remembers(self.step, policy)
-
-    def chance(self, rate: float, purpose: str) -> bool:
-        return self.runner.facts.chance(rate, self.step.id, purpose)
-
-    async def small(self, label: str, out: Outlet) -> Outcome:
-        return await self.small_attempt(label, out)
-
-
-async def _any_begun(tracks: list[Track]) -> None:
-    """Wait until one has put something out or all have ended."""
-    if not tracks:
-        return
-
-    async def all_ended() -> None:
-        for track in tracks:
-            await track.ended.wait()
-
-    async def begun(track: Track) -> None:
-        await track.first_out.wait()
-
-    waiting = [asyncio.create_task(w) for w in (all_ended(), *(begun(t) for t in tracks))]
-    try:
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for waiter in waiting:
-            waiter.cancel()
-
-
-def _first(failed: BaseExceptionGroup[EngineError]) -> EngineError:
+def _first(failed: BaseExceptionGroup[ErrorT]) -> ErrorT:
     """Return the first error of a group, whatever groups it is in."""
     inner = failed.exceptions[0]
     return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner

@@ -41,6 +41,7 @@ class PageEntry:
 # In the order of the navigation; the first one opens when the address names none.
 PAGES: tuple[PageEntry, ...] = (
     PageEntry("play", "playground"),
+    PageEntry("labs", "cache"),
     PageEntry("about", "method"),
 )
 # Pages of this section stand in the bar themselves, those of the others in a menu per section.

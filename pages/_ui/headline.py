@@ -1,42 +1,63 @@
-"""The headline row: what was really done and what the person saw, before, after, change."""
+"""The headline row: what was really done and what the person saw, before, after, change.
+
+Cards of our own rather than `st.metric`: those bring 110 kB of date and chart code to the first
+visit, and seven of them do not fit into one row.
+"""
 
 from __future__ import annotations
 
 import math
+from html import escape
 
 import streamlit as st
 
 from core.metrics import HEADLINE, Metric, metric
-from pages._ui.lang import tr
+from core.text import Lang, text
 from pages._ui.view import View
+
+STYLE = """<style>
+.headline { margin: 0; display: grid; gap: .5rem; grid-template-columns: repeat(auto-fit, minmax(7.2rem, 1fr)) }
+.headline > div { border: 1px solid color-mix(in srgb, currentColor 16%, transparent);
+  border-radius: .5rem; padding: .45rem .6rem .5rem; min-width: 0 }
+.headline dt { font-size: .8rem; opacity: .78; display: flex; align-items: center; gap: .3rem }
+.headline dt i { width: .45rem; height: .45rem; border-radius: 50%; border: 1.5px solid currentColor }
+.headline .perceived dt i { background: currentColor }
+.headline dd { margin: 0 }
+.headline .now { font-size: 1.3rem; font-weight: 600; font-variant-numeric: tabular-nums }
+.headline .was { font-size: .8rem; font-variant-numeric: tabular-nums }
+.headline .good { color: light-dark(#0a6b58, #5fe0c0) }
+.headline .bad { color: light-dark(#b01530, #ff8f8c); font-weight: 600 }
+.headline .same { opacity: .7 }
+</style>"""
 
 
 def draw(view: View) -> None:
     """One card a metric, for the request of the race."""
-    with st.container(horizontal=True, gap="small", key="headline"):
-        for name in HEADLINE:
-            _card(view, metric(name))
+    cards = "".join(card(view, metric(name)) for name in HEADLINE)
+    st.html(f"{STYLE}<dl class='headline'>{cards}</dl>")
 
 
-def _card(view: View, m: Metric) -> None:
+def card(view: View, m: Metric) -> str:
+    """Name, value after, change and value before; the definition is a hover away."""
     before = float(m.compute(view.race.before, view.reader)[-1])
     after = float(m.compute(view.race.after, view.reader)[-1])
-    unchanged = math.isnan(before) or math.isnan(after) or math.isclose(before, after)
-    st.metric(
-        tr(f"metric.{m.id}"),
-        shown(after, m.unit),
-        delta=tr("playground.no_change") if unchanged else _change(before, after, m.unit),
-        delta_color="off" if unchanged else ("inverse" if m.better == "lower" else "normal"),
-        delta_arrow="off" if unchanged else "auto",
-        help=tr(f"metric.help.{m.id}"),
-        width=132,
+    words, mood = change(before, after, m, view.lang)
+    name, meaning = (escape(text(view.lang, f"metric.{k}")) for k in (m.id, f"help.{m.id}"))
+    return (
+        f"<div class='{m.kind}' title='{meaning}' data-metric='{m.id}'><dt><i></i>{name}</dt>"
+        f"<dd class='now'>{shown(after, m.unit)}</dd>"
+        f"<dd class='was {mood}'>{escape(words)}</dd></div>"
     )
 
 
-def _change(before: float, after: float, unit: str) -> str:
-    """The change as a share of before, and what before was; a leading sign steers the arrow."""
-    share = f"{(after - before) / before:+.0%}" if before else f"{after - before:+.3g}"
-    return f"{share} ({shown(before, unit)})"
+def change(before: float, after: float, m: Metric, lang: Lang) -> tuple[str, str]:
+    """The change in words with what was before, and whether it is good, bad or none."""
+    if math.isnan(before) or math.isnan(after) or math.isclose(before, after, abs_tol=1e-12):
+        return text(lang, "playground.no_change"), "same"
+    lower = after < before
+    share = f"{abs(after - before) / before:.0%}" if before else shown(abs(after - before), m.unit)
+    good = lower == (m.better == "lower")
+    return f"{'▼' if lower else '▲'} {share} ({shown(before, m.unit)})", "good" if good else "bad"
 
 
 def shown(value: float, unit: str) -> str:

@@ -22,6 +22,7 @@ _WIDGET = "language_switch"
 _SETTLED = "settled_language"
 _STYLE = """<style>
 [data-testid=stElementContainer]:has(> .stHtml .document-language) { position: absolute }
+[data-testid=stMainBlockContainer] { padding-inline: clamp(1rem, 3vw, 2.5rem) }
 :lang(ko) .stMarkdown :is(p, li, td, th) { word-break: keep-all; overflow-wrap: break-word }
 </style>"""
 

@@ -45,7 +45,7 @@ def escaped(text: str) -> str:
 
 def draw_html(body: str, *sheets: str) -> None:
     """Show HTML made here, with these style sheets. Whatever text it holds must be escaped."""
-    st.html(f"<style>{_styles(sheets)}</style><div class='section'>{body}</div>")
+    st.html(f"<style>{_styles(sheets)}</style><div class='closer'>{body}</div>")
 
 
 @lru_cache(maxsize=16)
@@ -53,7 +53,7 @@ def _styles(sheets: tuple[str, ...]) -> str:
     light, dark = palette("light"), palette("dark")
     colors = "".join(f"--{name}:light-dark({light[name]},{dark[name]});" for name in light)
     rules = [style(name) for name in ("section", *sheets)]
-    return f".section{{{colors}}}{''.join(rules)}"
+    return f".closer{{{colors}}}{''.join(rules)}"
 
 
 @lru_cache(maxsize=16)

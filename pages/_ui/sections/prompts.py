@@ -9,22 +9,19 @@ from functools import lru_cache
 import streamlit as st
 
 from core import tokens
-from core.counterparts import LEAD, REST, Asked, Counterpart, asked, counterparts
+from core.counterparts import Asked, Counterpart, asked, counterparts
 from core.output import decoding, write
 from core.prompt_diff import diff
 from core.text import Lang, text
-from core.timeline import Timeline
 from pages._ui.address import keep_choice
 from pages._ui.lang import tr
 from pages._ui.sections.look import draw_html, escaped
+from pages._ui.sections.make_up import make_up
 from pages._ui.sections.marked import marked
 from pages._ui.view import View
 
 SHOWN = ("changes", "before", "after")
 ROLES = ("system", "user")
-
-NAMED_FROM = 0.13
-"""Share of a bar from which a part is named inside it."""
 
 
 def draw(view: View) -> None:
@@ -133,7 +130,7 @@ def _legend(view: View) -> str:
 
 def _body(view: View, pair: Pair, shown: str, widest: int) -> str:
     parts = [f"<p class='hint'>{escaped(_fate(pair, view.lang))}</p>", *_absent(pair, view.lang)]
-    parts.append(_make_up(view, pair, widest))
+    parts.append(make_up(view, pair.sides, widest))
     messages = {r: [_messages(view, side, r) for side in pair.sides] for r in ROLES}
     if all(old == new for old, new in messages.values()):
         parts.append(f"<p class='hint'>{escaped(tr('section.prompts.unchanged'))}</p>")
@@ -182,59 +179,6 @@ def _messages(view: View, side: Sequence[Asked], role: str) -> _Text:
     return _Text("\n\n".join(texts), count)
 
 
-# --- what a prompt is made of ---------------------------------------------------------------------
-
-
-def _make_up(view: View, pair: Pair, widest: int) -> str:
-    rows = []
-    timelines = (view.race.before, view.race.after)
-    for name, side, timeline in zip(("before", "yours"), pair.sides, timelines, strict=True):
-        if side:
-            rows.append(_stack(view, name, side, timeline, widest))
-    hints = "".join(
-        f"<p class='hint'>{escaped(tr(f'section.prompts.{key}_hint'))}</p>"
-        for key in (LEAD, REST)
-        if any(p.name == key for side in pair.sides for a in side for p in a.parts)
-    )
-    title = escaped(tr("section.prompts.made_of"))
-    return f"<h5>{title}</h5><div class='make-up'>{''.join(rows)}</div>{hints}"
-
-
-def _stack(view: View, name: str, side: Sequence[Asked], timeline: Timeline, widest: int) -> str:
-    """One bar of all the side's calls, each part as long as its tokens, and the parts in words."""
-    parts: list[tuple[str, int]] = []
-    for one in side:
-        parts += [(p.name, p.tokens) for p in one.parts]
-    total = sum(a.tokens for a in side)
-    blocks = "".join(_block(part, n, widest) for part, n in parts if n > 0)
-    listed = ", ".join(f"{_part_name(part)} {n:,}" for part, n in parts)
-    cached = sum(
-        int(timeline.usage.tokens_cached[-1, timeline.column(a.step.id)]) for a in side if a.ran
-    )
-    summary = text(view.lang, "section.prompts.total", n=f"{total:,}")
-    if cached:
-        summary += f", {text(view.lang, 'section.prompts.from_cache', n=f'{cached:,}')}"
-    return (
-        f"<div class='stack {name}'><b>{escaped(text(view.lang, f'section.{name}'))}</b>"
-        f"<span class='blocks' aria-hidden='true'>{blocks}</span>"
-        f"<span class='total'>{escaped(summary)}</span>"
-        f"<span class='parts'>{escaped(listed)}</span></div>"
-    )
-
-
-def _block(part: str, count: int, widest: int) -> str:
-    kind = part if part in (LEAD, REST) else "data"
-    name = _part_name(part) if count / widest >= NAMED_FROM else ""
-    return f"<i class='{kind}' style='width:{count / widest:.2%}'>{escaped(name)}</i>"
-
-
-def _part_name(part: str) -> str:
-    return tr(f"section.prompts.{part}") if part in (LEAD, REST) else part
-
-
-# --- text, marked ---------------------------------------------------------------------------------
-
-
 def _answer(view: View, pair: Pair, shown: str) -> str:
     old, new = (_Text(written, tokens.count(written)) for written in pair.written)
     if not old.shown and not new.shown:
@@ -260,7 +204,11 @@ def _passage(title: str, old: _Text, new: _Text, shown: str, view: View) -> str:
     total = text(view.lang, "section.prompts.total", n=" → ".join(dict.fromkeys(counts)))
     head = f"<h5>{escaped(title)} <small>{escaped(total)}</small></h5>"
     if shown == "changes" and old.shown and new.shown:
-        changes = "".join(marked(diff(old.shown, new.shown), view.lang))
-        return f"{head}<pre tabindex='0'>{changes}</pre>"
+        return f"{head}<pre tabindex='0'>{_changes(old.shown, new.shown, view.lang)}</pre>"
     only = {"before": old.shown, "after": new.shown}.get(shown, old.shown or new.shown)
     return f"{head}<pre tabindex='0'>{escaped(only)}</pre>" if only else ""
+
+
+@lru_cache(maxsize=256)
+def _changes(old: str, new: str, lang: Lang) -> str:
+    return "".join(marked(diff(old, new), lang))

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import streamlit as st
 
-from core.metrics import Metric, metric
+from core.metrics import Change, Metric, metric
 from core.rewrite import LogEntry, differences
 from core.text import Note, catalogue, say, text
 from core.worth import Worth, worths
@@ -73,9 +73,14 @@ def _worths(view: View, metric_id: str) -> tuple[Worth, ...]:
     return tuple(sorted(found, key=rank))
 
 
+@lru_cache(maxsize=64)
+def _whole(view: View, metric_id: str) -> Change | None:
+    return view.stream.change(metric_id, view.reader, seed=SEED)
+
+
 def _together(view: View, m: Metric, found: Sequence[Worth]) -> str:
     """Return what the whole set is worth, and how that compares with the sum of its parts."""
-    whole = view.stream.change(m.id, view.reader, seed=SEED)
+    whole = _whole(view, m.id)
     direction = sign(whole, m)
     if whole is None or direction == "none":
         return tr("section.toggles.together_same")

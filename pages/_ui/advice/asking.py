@@ -1,0 +1,177 @@
+"""What is asked: the goal, what has to be kept, and how effort and risk are judged."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.advice.answer import Question
+from core.advice.search import Limits
+from core.advice.value import GOALS, WEIGHT, Goal
+from core.rewrite import Level
+from core.techniques import HEADLINE_ORDER, TECHNIQUES, technique
+from pages._ui import controls
+from pages._ui.address import keep_choice, keep_choices
+from pages._ui.lang import language, tr
+from pages._ui.sections.figures import PER_REQUESTS
+from pages._ui.sections.look import draw_html, escaped
+
+ANY = "any"
+MOST_CHANGES = 8
+LEVELS: tuple[Level, ...] = tuple(WEIGHT)
+SCOPES = ("eight", "all")
+
+_JUDGED = "levels"
+"""Techniques judged otherwise than in the catalogue, in the address: `levels=hedge.low.none,...`"""
+
+
+def pick_goal() -> Goal:
+    """What is to become shorter."""
+    keep_choice("goal", GOALS, default=GOALS[0])
+    chosen = st.segmented_control(
+        tr("advice.goal"),
+        GOALS,
+        key="goal",
+        format_func=lambda g: tr(f"metric.{g}"),
+        required=True,
+    )
+    return next(goal for goal in GOALS if goal == chosen)
+
+
+def pick_scope() -> bool:
+    """Whether the whole catalogue is asked about."""
+    keep_choice("scope", SCOPES, default=SCOPES[0])
+    chosen = st.segmented_control(
+        tr("advice.scope"),
+        SCOPES,
+        key="scope",
+        format_func=lambda s: tr(f"advice.scope_{s}", eight=len(HEADLINE_ORDER), n=len(TECHNIQUES)),
+        required=True,
+    )
+    return chosen == "all"
+
+
+def pick_limits() -> Limits:
+    """What the best set has to keep."""
+    slo = st.number_input(
+        tr("advice.slo"), min_value=0.1, max_value=120.0, value=None, step=0.5, format="%.1f",
+        key="slo", bind="query-params", placeholder=tr("advice.none"), help=tr("advice.slo_help"),
+    )
+    budget = st.number_input(
+        tr("advice.budget"), min_value=0.01, max_value=1000.0, value=None, step=1.0, format="%.2f",
+        key="budget", bind="query-params", placeholder=tr("advice.none"),
+        help=tr("advice.budget_help"),
+    )
+    options = (ANY, *(str(k) for k in range(1, MOST_CHANGES + 1)))
+    keep_choice("changes", options, default=ANY)
+    changes = st.selectbox(
+        tr("advice.changes"),
+        options,
+        key="changes",
+        format_func=lambda k: tr("advice.any_number") if k == ANY else tr("advice.at_most", k=k),
+    )
+    careful = st.checkbox(
+        tr("advice.no_quality_risk"), key="careful", bind="query-params",
+        help=tr("advice.no_quality_risk_help"),
+    )
+    same = st.checkbox(
+        tr("advice.no_infrastructure"), key="same_servers", bind="query-params",
+        help=tr("advice.no_infrastructure_help"),
+    )
+    budget_usd = None if budget is None else float(budget) / PER_REQUESTS
+    return Limits(
+        None if slo is None else float(slo),
+        budget_usd,
+        None if changes == ANY else int(changes),
+        careful,
+        same,
+    )
+
+
+def pick_levels() -> tuple[tuple[str, Level, Level], ...]:
+    """Effort and risk of every technique, and a place to judge them otherwise."""
+    codes = [f"{t.id}.{e}.{r}" for t in TECHNIQUES for e in LEVELS for r in LEVELS]
+    keep_choices(_JUDGED, codes)
+    judged = _judged()
+    panel = st.expander(tr("advice.judge"), key="judge", on_change="rerun")
+    if panel.open:
+        with panel:
+            _judge(judged)
+    return tuple((t, e, r) for t, (e, r) in judged.items())
+
+
+def _judged() -> dict[str, tuple[Level, Level]]:
+    """What was judged otherwise, by id, in the order of the catalogue."""
+    found: dict[str, tuple[Level, Level]] = {}
+    for code in st.session_state[_JUDGED]:
+        name, effort, risk = code.split(".")
+        found[name] = (_level(effort), _level(risk))
+    return found
+
+
+def _level(name: str) -> Level:
+    return next(level for level in LEVELS if level == name)
+
+
+def _judge(judged: dict[str, tuple[Level, Level]]) -> None:
+    st.caption(tr("advice.judge_help"))
+    chosen = st.selectbox(
+        tr("advice.technique"),
+        _ids(),
+        key="judged_technique",
+        format_func=lambda t: tr(f"technique.{t}.title"),
+    )
+    found = technique(chosen)
+    now = judged.get(chosen, (found.effort, found.risk))
+    for what, level in zip(("effort", "risk"), now, strict=True):
+        st.selectbox(
+            tr(f"advice.{what}"),
+            LEVELS,
+            index=LEVELS.index(level),
+            key=f"judged_{what}_{chosen}",
+            format_func=lambda n: tr(f"advice.level.{n}"),
+            on_change=_keep_judgement,
+            args=(chosen,),
+        )
+    if judged:
+        st.button(tr("advice.judge_reset"), on_click=_forget_judgements, key="judge_reset")
+    draw_html(_classes(judged), "advice")
+
+
+def _ids() -> tuple[str, ...]:
+    """All techniques, the headline ones first."""
+    others = (t.id for t in TECHNIQUES if not t.headline)
+    return (*HEADLINE_ORDER, *others)
+
+
+def _keep_judgement(technique_id: str) -> None:
+    effort, risk = (st.session_state[f"judged_{w}_{technique_id}"] for w in ("effort", "risk"))
+    found = technique(technique_id)
+    rest = [c for c in st.session_state[_JUDGED] if c.split(".")[0] != technique_id]
+    own = (effort, risk) != (found.effort, found.risk)
+    st.session_state[_JUDGED] = [*rest, f"{technique_id}.{effort}.{risk}"] if own else rest
+
+
+def _forget_judgements() -> None:
+    st.session_state[_JUDGED] = []
+    for key in [k for k in st.session_state if str(k).startswith("judged_")]:
+        del st.session_state[key]
+
+
+def _classes(judged: dict[str, tuple[Level, Level]]) -> str:
+    """A table of the classes in use; what is judged otherwise stands out."""
+    rows = []
+    for name in _ids():
+        found = technique(name)
+        effort, risk = judged.get(name, (found.effort, found.risk))
+        cells = (tr(f"advice.level.{effort}"), tr(f"advice.level.{risk}"))
+        title = escaped(tr(f"technique.{name}.title"))
+        marked = " class='own'" if name in judged else ""
+        rows.append(
+            f"<tr{marked}><th scope='row'>{title}</th>"
+            + "".join(f"<td>{escaped(cell)}</td>" for cell in cells)
+            + "</tr>"
+        )
+    heads = "".join(
+        f"<th scope='col'>{escaped(tr(f'advice.{w}'))}</th>" for w in ("technique", "effort", "risk")
+    )
+    return f"<div class='scroll classes'><table><tr>{heads}</tr>{''.join(rows)}</table></div>"

@@ -1,0 +1,82 @@
+"""The front: sets that no other beats in wait, cost and risk at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from core.advice.answer import Answer
+from core.advice.chart import Mark, Words, front
+from core.advice.value import WEIGHT, Outcome
+from core.rewrite import Level
+from pages._ui.advice.parts import level, names, table
+from pages._ui.lang import language, tr
+from pages._ui.sections.figures import PER_REQUESTS, amount, seconds
+from pages._ui.sections.look import draw_html, escaped
+
+COLORS: dict[Level, str] = {
+    "none": "#000002",
+    "low": "#000005",
+    "medium": "#000004",
+    "high": "#000007",
+}
+"""Streamlit puts the theme's chart colours in the place of these: yours, search, embed, show."""
+
+SYMBOLS: dict[Level, str] = {"none": "circle", "low": "square", "medium": "diamond", "high": "x"}
+
+
+def draw(answer: Answer) -> None:
+    """Draw the front as a chart and as a table."""
+    st.markdown(tr("advice.front_how"))
+    figure = front(tuple(_marks(answer)), _words(answer), PER_REQUESTS)
+    config = {"displayModeBar": False, "responsive": True}
+    st.plotly_chart(figure, key="front_chart", config=config, alt=tr("advice.front_alt"))
+    draw_html(_table(answer), "advice")
+
+
+def _marks(answer: Answer) -> Iterator[Mark]:
+    """The sets of each class of risk."""
+    for name, weight in WEIGHT.items():
+        sets = [o for o in answer.advice.pareto if o.risk == weight]
+        if sets:
+            title = tr("advice.front_risk", level=level(weight))
+            hover = [f"{names(o.techniques)}" for o in sets]
+            yield Mark(title, COLORS[name], SYMBOLS[name], tuple(sets), tuple(hover))
+
+
+def _words(answer: Answer) -> Words:
+    best, naive = answer.advice.best, answer.advice.naive
+    return Words(
+        tr("advice.front_x", goal=tr(f"metric.{answer.question.goal}")),
+        tr("section.cost_of_1000"),
+        (
+            (naive, tr("advice.naive")),
+            *(((best, tr("advice.best")),) if best.changes else ()),
+        ),
+    )
+
+
+def _table(answer: Answer) -> str:
+    heads = (
+        tr("advice.set"),
+        tr("advice.median"),
+        tr("advice.p95"),
+        tr("section.cost_of_1000"),
+        tr("advice.effort_sum"),
+        tr("advice.risk"),
+    )
+    return table(heads, (_row(o, answer.advice.best) for o in answer.advice.pareto), "front")
+
+
+def _row(outcome: Outcome, best: Outcome) -> tuple[str, ...]:
+    lang = language()
+    mark = f" <em>{escaped(tr('advice.best'))}</em>" if outcome == best else ""
+    return (
+        f"{escaped(names(outcome.techniques))}{mark}",
+        seconds(outcome.p50_s, lang),
+        seconds(outcome.p95_s, lang),
+        amount(outcome.cost_usd, "usd", lang),
+        str(outcome.effort),
+        escaped(level(outcome.risk)),
+    )

@@ -1,0 +1,45 @@
+"""Advice: what to do first, under which limits, who earns the gain, and the next step from here."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.advice.answer import Question, headline_answer
+from core.advice.value import ADVICE_N, ADVICE_SEED
+from pages._ui import controls
+from pages._ui.address import keep_choice
+from pages._ui.advice import asking, best, whole
+from pages._ui.advice.views import VIEWS
+from pages._ui.lang import tr
+
+with st.container(horizontal=True, vertical_alignment="bottom", key="question"):
+    scenario = controls.pick_scenario()
+    goal = asking.pick_goal()
+    everything = asking.pick_scope()
+side, stage = st.columns([1, 3], gap="medium")
+with side:
+    limits = asking.pick_limits()
+    levels = asking.pick_levels()
+    with st.expander(tr("playground.setting")):
+        setting, reader = controls.pick_setting()
+question = Question(scenario, setting, reader, goal, limits, levels, everything)
+with stage:
+    if everything:
+        answer = whole.asked(question)
+    else:
+        with st.spinner(tr("advice.working")):
+            answer = headline_answer(question)
+    if answer is not None:
+        best.draw(answer)
+if answer is not None:
+    keep_choice("show", tuple(VIEWS), default="roadmap")
+    shown = st.segmented_control(
+        tr("advice.show"),
+        tuple(VIEWS),
+        key="show",
+        format_func=lambda v: tr(f"advice.view.{v}"),
+        required=True,
+    )
+    VIEWS[str(shown)](answer)
+    st.caption(tr("advice.basis", n=ADVICE_N, seed=ADVICE_SEED, large=setting.large.name,
+                  small=setting.small.name))
