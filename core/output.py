@@ -10,6 +10,7 @@ import bisect
 import difflib
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
@@ -238,9 +239,21 @@ def _text_units(
     return found
 
 
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+
 def readable(raw: str) -> str:
-    """JSON escapes undone, as far as a cut in their middle allows."""
-    return raw.replace("\\n", "\n").replace('\\"', '"').replace("\\\\", "\\")
+    """JSON escapes undone; half of a pair that stands for one character becomes a mark."""
+    if "\\" not in raw:
+        return raw
+
+    def undone(found: re.Match[str]) -> str:
+        code = found[1]
+        return chr(int(code[1:], 16)) if len(code) > 1 else _ESCAPED.get(code, code)
+
+    text = _ESCAPE.sub(undone, raw)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,16 @@ So what a check may work on (a `Passage`) is known a chunk later than what can b
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from core.output import Unit, readable
 
 _STOPS = frozenset(".!?。！？")
+_BEGUN = r"\\(?:u[0-9a-fA-F]{0,3})?"
+_HALF = r"\\u[dD][89abAB][0-9a-fA-F]{2}"
+_CUT_ESCAPE = re.compile(rf"(?<!\\)(?:\\\\)*(?P<cut>{_BEGUN}|{_HALF}(?:{_BEGUN})?)$")
+"""An escape that has only begun, or the first half of a pair that stands for one character."""
 
 
 @dataclass(slots=True)
@@ -104,10 +109,15 @@ class Page:
 
 
 class RunningText:
-    """One text value on a page: cut into drafts by chunk, into sentences by what follows them."""
+    """One text value on a page: cut into drafts by chunk, into sentences by what follows them.
 
-    def __init__(self, page: Page, name: str, sentences: int) -> None:
+    `escaped` says that it is written with JSON's escapes; one that a chunk's end cuts in two comes
+    with the next chunk.
+    """
+
+    def __init__(self, page: Page, name: str, sentences: int, *, escaped: bool) -> None:
         self._page, self._name, self._wanted = page, name, sentences
+        self._escaped = escaped
         self._fresh: list[str] = []
         self._last: Draft | None = None
         self._ended = False
@@ -139,16 +149,20 @@ class RunningText:
         elif self._last is not None and not self._last.closes:
             self._close(self._last)
 
-    def flush(self) -> None:
-        """Make a draft of what this chunk brought."""
-        if not self._fresh:
+    def flush(self, *, last: bool = False) -> None:
+        """Make a draft of what this chunk brought, but for a cut escape unless it is the `last`."""
+        raw = "".join(self._fresh)
+        cut = _CUT_ESCAPE.search(raw) if self._escaped and not last else None
+        whole = raw if cut is None else raw[: cut.start("cut")]
+        if not whole:
             return
         page = self._page
         if self._last is None or self._last.closes:
             page.piece += 1
             page.group += self._finished == 0
-        self._last = page.add(self._name, self._name, "", readable("".join(self._fresh)))
-        self._fresh = []
+        text = readable(whole) if self._escaped else whole
+        self._last = page.add(self._name, self._name, "", text)
+        self._fresh = list(raw[len(whole) :])
         if self._ended:
             self._ended = False
             self._close(self._last)
@@ -162,7 +176,7 @@ class RunningText:
 
     def end(self, *, complete: bool) -> None:
         """End the text; `complete` says that its last sentence is one."""
-        self.flush()
+        self.flush(last=True)
         if complete and self._last is not None and not self._last.closes:
             self._close(self._last)
         self._page.pass_on()

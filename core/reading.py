@@ -61,7 +61,9 @@ class Reader:
         self._line = _Card()
         self._numbers: dict[str, int] = {}
         if self._form is Form.TEXT and signature.fields[0].shown == "text":
-            self._value = RunningText(self._page, signature.fields[0].name, sentences)
+            self._value = RunningText(
+                self._page, signature.fields[0].name, sentences, escaped=False
+            )
 
     @property
     def text(self) -> str:
@@ -134,7 +136,9 @@ class Reader:
         if len(self._levels) == 1 and not level.wants_key and not self._line.kind:
             named = self._fields.get(level.key)
             if named is not None and named.shown == "text":
-                self._value = RunningText(self._page, named.name, self._sentences)
+                self._value = RunningText(
+                    self._page, named.name, self._sentences, escaped=True
+                )
 
     def _in_string(self, char: str) -> None:
         assert self._string is not None  # noqa: S101  (only called inside a string)

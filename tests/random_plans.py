@@ -42,8 +42,11 @@ SENTENCES = (
     "One line\nand the next",
     "No end to this",
 )
-CARDS = ({"name": "Tide House", "area": "Hamdeok"}, {"name": "동문시장", "area": "제주"},
-         {"name": "Crater", "area": "Seongsan"})
+CARDS = (
+    {"name": "Tide House", "area": "Hamdeok"},
+    {"name": "동문시장", "area": "제주"},
+    {"name": "Crater", "area": "Seongsan"},
+)
 ITEMS = (("name", "n"), ("area", "a"))
 SPEEDS = {"quick": (0.0201, 0.0), "slow": (1.0503, 0.4007), "usual": (0.2107, 0.1009)}
 

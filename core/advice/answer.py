@@ -16,7 +16,7 @@ from core.once import Once
 from core.profiles import Setting
 from core.rewrite import Level
 from core.scenarios import Scenario
-from core.techniques import HEADLINE_ORDER
+from core.techniques import HEADLINE_ORDER, technique
 
 DEFAULT_SLO_S = 2.0
 """Where no service level is asked for, shares within this one are counted. Assumption."""
@@ -48,6 +48,13 @@ class Question:
     def candidates(self) -> tuple[str, ...] | None:
         """The techniques it is about; None for all."""
         return None if self.whole else HEADLINE_ORDER
+
+    def classes(self, technique_id: str) -> tuple[Level, Level]:
+        """Effort and risk of a technique, as they are judged here."""
+        found = technique(technique_id)
+        own = (levels for name, *levels in self.levels if name == technique_id)
+        effort, risk = next(own, (found.effort, found.risk))
+        return effort, risk
 
     def bench(self) -> Bench:
         """Where sets of techniques are compared for this question."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -28,6 +28,8 @@ from pages._ui.lang import language, tr
 
 FIRST_SCREEN: tuple[str, ...] = ("streaming", "short_keys", "parallel", "small_model")
 """What is switched on for a first visitor: enough to see both kinds of latency fall."""
+
+OnChange = Callable[[], None] | Literal["rerun"]
 
 OTHERS = tuple(t.id for t in TECHNIQUES if not t.headline)
 _BEFORE_PRESET = "toggles_before_preset"
@@ -145,24 +147,45 @@ def _model(role: str, usable: list[str], default: str) -> str:
 
 
 def pick_techniques() -> tuple[Choice, ...]:
-    """Presets, the headline toggles by principle, all others in a list that can be searched."""
+    """Toggles and the settings of what is on, for a page that runs as a whole at each change."""
+    draw_toggles()
+    draw_parameters()
+    return chosen_techniques()
+
+
+def draw_toggles(on_change: Callable[[], None] | None = None) -> None:
+    """Presets, the headline toggles by principle, all others in a list that can be searched.
+
+    `on_change` is called when a toggle changes, e.g. to run only the fragments that show it.
+    """
     _presets()
-    chosen: list[str] = []
     with st.container(gap="xsmall", key="toggles"):
         for principle, ids in by_principle(HEADLINE_ORDER).items():
             st.caption(tr(f"principle.{principle}"))
-            chosen += [t for t in ids if _toggle(t)]
+            for t in ids:
+                _toggle(t, on_change)
     if OTHERS:
         keep_choices("also", OTHERS)
-        chosen += st.multiselect(
+        st.multiselect(
             tr("playground.more", n=len(OTHERS)),
             OTHERS,
             key="also",
             format_func=lambda t: tr(f"technique.{t}.title"),
             placeholder=tr("playground.search"),
         )
-    params = _parameters(chosen)
-    return choose(chosen, params)
+
+
+def chosen_techniques() -> tuple[Choice, ...]:
+    """What the toggles and settings on the page say. Raises InputError for a bad setting."""
+    chosen = _switched_on()
+    return choose(chosen, {t: _settings(technique(t)) for t in chosen})
+
+
+def _settings(t: Technique) -> dict[str, object]:
+    return {
+        f.name: st.session_state.get(f"{t.id}_{f.name}", f.default)
+        for f in dataclasses.fields(t.params)
+    }
 
 
 def by_principle(ids: Sequence[str]) -> dict[int, list[str]]:
@@ -173,15 +196,16 @@ def by_principle(ids: Sequence[str]) -> dict[int, list[str]]:
     return groups
 
 
-def _toggle(technique_id: str) -> bool:
+def _toggle(technique_id: str, on_change: Callable[[], None] | None) -> None:
     what = tr(f"technique.{technique_id}.help")
     catch = tr(f"technique.{technique_id}.catch")
-    return st.toggle(
+    st.toggle(
         tr(f"technique.{technique_id}.title"),
         value=technique_id in FIRST_SCREEN,
         key=technique_id,
         bind="query-params",
         help=f"{what}\n\n{catch}",
+        on_change=on_change or "rerun",
     )
 
 
@@ -228,30 +252,32 @@ def _switch(wanted: Sequence[str]) -> None:
         st.session_state["also"] = [t for t in OTHERS if t in wanted]
 
 
-def _parameters(chosen: Sequence[str]) -> dict[str, dict[str, object]]:
+def draw_parameters(on_change: Callable[[], None] | None = None) -> None:
     """A widget for each parameter of what is switched on, made from its type and limits."""
-    having = [t for t in map(technique, chosen) if dataclasses.fields(t.params)]
-    found: dict[str, dict[str, object]] = {}
+    having = [t for t in map(technique, _switched_on()) if dataclasses.fields(t.params)]
     if having:
         with st.expander(tr("playground.parameters")):
             for t in having:
                 st.caption(f"**{tr(f'technique.{t.id}.title')}**")
-                found[t.id] = {f.name: _parameter(t, f) for f in dataclasses.fields(t.params)}
-    return found
+                for field in dataclasses.fields(t.params):
+                    _parameter(t, field, on_change or "rerun")
 
 
-def _parameter(t: Technique, field: dataclasses.Field[Any]) -> object:
+def _parameter(t: Technique, field: dataclasses.Field[Any], on_change: OnChange) -> None:
     label = tr(f"technique.{t.id}.param.{field.name}")
     key = f"{t.id}_{field.name}"
     limits: Range | None = field.metadata.get("range")
     options: Sequence[str] | None = field.metadata.get("choices")
-    if options:
-        return st.selectbox(label, options, key=key, bind="query-params")
-    if limits is None:
-        return st.checkbox(label, value=bool(field.default), key=key, bind="query-params")
     default: Any = field.default
-    kind = int if isinstance(default, int) else float
-    low, high, step = kind(limits.low), kind(limits.high), kind(limits.step)
-    value = kind(default)
-    # Not sliders: they bring 120 kB of date and number formatting to the first visit.
-    return st.number_input(label, low, high, value, step, key=key, bind="query-params")
+    if options:
+        first = options.index(default)
+        st.selectbox(label, options, first, key=key, on_change=on_change, bind="query-params")
+    elif limits is None:
+        st.checkbox(label, bool(default), key=key, on_change=on_change, bind="query-params")
+    else:
+        kind = int if isinstance(default, int) else float
+        low, high, step = kind(limits.low), kind(limits.high), kind(limits.step)
+        # Not sliders: they bring 120 kB of date and number formatting to the first visit.
+        st.number_input(
+            label, low, high, kind(default), step, key=key, on_change=on_change, bind="query-params"
+        )

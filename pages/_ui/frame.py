@@ -42,6 +42,9 @@ class PageEntry:
 PAGES: tuple[PageEntry, ...] = (
     PageEntry("play", "playground"),
     PageEntry("labs", "cache"),
+    PageEntry("labs", "retrieval"),
+    PageEntry("labs", "tokens"),
+    PageEntry("decide", "advice"),
     PageEntry("about", "method"),
 )
 # Pages of this section stand in the bar themselves, those of the others in a menu per section.

@@ -41,5 +41,12 @@ if answer is not None:
         required=True,
     )
     VIEWS[str(shown)](answer)
-    st.caption(tr("advice.basis", n=ADVICE_N, seed=ADVICE_SEED, large=setting.large.name,
-                  small=setting.small.name))
+    st.caption(
+        tr(
+            "advice.basis",
+            n=ADVICE_N,
+            seed=ADVICE_SEED,
+            large=setting.large.name,
+            small=setting.small.name,
+        )
+    )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.advice.answer import Question
 from core.advice.search import Limits
 from core.advice.value import GOALS, WEIGHT, Goal
 from core.rewrite import Level
 from core.techniques import HEADLINE_ORDER, TECHNIQUES, technique
-from pages._ui import controls
 from pages._ui.address import keep_choice, keep_choices
-from pages._ui.lang import language, tr
+from pages._ui.advice import parts
+from pages._ui.advice.parts import table
+from pages._ui.lang import tr
 from pages._ui.sections.figures import PER_REQUESTS
-from pages._ui.sections.look import draw_html, escaped
+from pages._ui.sections.look import escaped
 
 ANY = "any"
 MOST_CHANGES = 8
@@ -53,12 +53,27 @@ def pick_scope() -> bool:
 def pick_limits() -> Limits:
     """What the best set has to keep."""
     slo = st.number_input(
-        tr("advice.slo"), min_value=0.1, max_value=120.0, value=None, step=0.5, format="%.1f",
-        key="slo", bind="query-params", placeholder=tr("advice.none"), help=tr("advice.slo_help"),
+        tr("advice.slo"),
+        min_value=0.1,
+        max_value=120.0,
+        value=None,
+        step=0.5,
+        format="%.1f",
+        key="slo",
+        bind="query-params",
+        placeholder=tr("advice.none"),
+        help=tr("advice.slo_help"),
     )
     budget = st.number_input(
-        tr("advice.budget"), min_value=0.01, max_value=1000.0, value=None, step=1.0, format="%.2f",
-        key="budget", bind="query-params", placeholder=tr("advice.none"),
+        tr("advice.budget"),
+        min_value=0.01,
+        max_value=1000.0,
+        value=None,
+        step=1.0,
+        format="%.2f",
+        key="budget",
+        bind="query-params",
+        placeholder=tr("advice.none"),
         help=tr("advice.budget_help"),
     )
     options = (ANY, *(str(k) for k in range(1, MOST_CHANGES + 1)))
@@ -70,11 +85,15 @@ def pick_limits() -> Limits:
         format_func=lambda k: tr("advice.any_number") if k == ANY else tr("advice.at_most", k=k),
     )
     careful = st.checkbox(
-        tr("advice.no_quality_risk"), key="careful", bind="query-params",
+        tr("advice.no_quality_risk"),
+        key="careful",
+        bind="query-params",
         help=tr("advice.no_quality_risk_help"),
     )
     same = st.checkbox(
-        tr("advice.no_infrastructure"), key="same_servers", bind="query-params",
+        tr("advice.no_infrastructure"),
+        key="same_servers",
+        bind="query-params",
         help=tr("advice.no_infrastructure_help"),
     )
     budget_usd = None if budget is None else float(budget) / PER_REQUESTS
@@ -134,7 +153,7 @@ def _judge(judged: dict[str, tuple[Level, Level]]) -> None:
         )
     if judged:
         st.button(tr("advice.judge_reset"), on_click=_forget_judgements, key="judge_reset")
-    draw_html(_classes(judged), "advice")
+    parts.draw(_classes(judged))
 
 
 def _ids() -> tuple[str, ...]:
@@ -162,16 +181,9 @@ def _classes(judged: dict[str, tuple[Level, Level]]) -> str:
     rows = []
     for name in _ids():
         found = technique(name)
-        effort, risk = judged.get(name, (found.effort, found.risk))
-        cells = (tr(f"advice.level.{effort}"), tr(f"advice.level.{risk}"))
-        title = escaped(tr(f"technique.{name}.title"))
-        marked = " class='own'" if name in judged else ""
-        rows.append(
-            f"<tr{marked}><th scope='row'>{title}</th>"
-            + "".join(f"<td>{escaped(cell)}</td>" for cell in cells)
-            + "</tr>"
-        )
-    heads = "".join(
-        f"<th scope='col'>{escaped(tr(f'advice.{w}'))}</th>" for w in ("technique", "effort", "risk")
-    )
-    return f"<div class='scroll classes'><table><tr>{heads}</tr>{''.join(rows)}</table></div>"
+        classes = judged.get(name, (found.effort, found.risk))
+        cells = (tr(f"technique.{name}.title"), *(tr(f"advice.level.{c}") for c in classes))
+        mark = "<b class='own'>{}</b>" if name in judged else "{}"
+        rows.append([mark.format(escaped(cell)) for cell in cells])
+    heads = [tr(f"advice.{what}") for what in ("technique", "effort", "risk")]
+    return f"<div class='classes'>{table(heads, rows)}</div>"

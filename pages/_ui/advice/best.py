@@ -7,10 +7,11 @@ import streamlit as st
 from core.advice.answer import Answer
 from core.advice.value import Outcome
 from core.techniques import TECHNIQUES
+from pages._ui.advice import parts
 from pages._ui.advice.parts import PLAYGROUND, level, name, table, toggles
 from pages._ui.lang import language, tr
 from pages._ui.sections.figures import amount, seconds, share, signed_share
-from pages._ui.sections.look import draw_html, escaped
+from pages._ui.sections.look import escaped
 
 
 def draw(answer: Answer) -> None:
@@ -21,7 +22,7 @@ def draw(answer: Answer) -> None:
     if not best.changes:
         st.info(tr("advice.nothing_helps"))
         return
-    draw_html(_headline(answer) + _chips(answer) + _figures(naive, best), "advice")
+    parts.draw(_headline(answer) + _chips(answer) + _figures(naive, best))
     st.page_link(
         PLAYGROUND,
         label=tr("advice.open"),
@@ -40,6 +41,7 @@ def _headline(answer: Answer) -> str:
         "after": seconds(best.p50_s, lang),
         "share": signed_share(best.p50_s / naive.p50_s - 1.0),
         "changes": best.changes,
+        "n": len(answer.question.candidates or TECHNIQUES),
     }
     return (
         f"<h4 class='verdict'>{escaped(tr('advice.verdict', **facts))}</h4>"

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from core.advice.answer import Answer, following
+from core.advice.answer import Answer, Question, following
 from core.advice.value import Outcome
 from core.techniques import HEADLINE_ORDER
 from pages._ui.address import keep_choices
-from pages._ui.advice.parts import PLAYGROUND, added, level, name, names, table, toggles
+from pages._ui.advice import parts
+from pages._ui.advice.parts import PLAYGROUND, added, name, names, table, toggles
 from pages._ui.controls import FIRST_SCREEN, OTHERS
 from pages._ui.lang import language, tr
 from pages._ui.sections.figures import NONE, amount, seconds
-from pages._ui.sections.look import draw_html, escaped
+from pages._ui.sections.look import escaped
 
 SAME_S = 0.005
 """A median that moves by less is said to stay."""
@@ -42,7 +43,7 @@ def draw(answer: Answer) -> None:
         )
     else:
         st.markdown(tr("advice.no_step_helps"))
-    draw_html(_table(here, steps), "advice")
+    parts.draw(_table(answer.question, here, steps))
 
 
 def _now() -> frozenset[str]:
@@ -64,7 +65,7 @@ def _now() -> frozenset[str]:
     return frozenset(on)
 
 
-def _table(here: Outcome, steps: tuple[Outcome, ...]) -> str:
+def _table(question: Question, here: Outcome, steps: tuple[Outcome, ...]) -> str:
     heads = (
         tr("advice.switch_on"),
         tr("advice.median"),
@@ -73,18 +74,20 @@ def _table(here: Outcome, steps: tuple[Outcome, ...]) -> str:
         tr("advice.effort"),
         tr("advice.risk"),
     )
-    return table(heads, _rows(here, steps), "steps")
+    return table(heads, _rows(question, here, steps), "steps")
 
 
-def _rows(here: Outcome, steps: tuple[Outcome, ...]) -> Iterator[tuple[str, ...]]:
+def _rows(
+    question: Question, here: Outcome, steps: tuple[Outcome, ...]
+) -> Iterator[tuple[str, ...]]:
     for step in steps:
+        classes = question.classes(added(here, step))
         yield (
             escaped(name(added(here, step))),
             _change(here.p50_s, step.p50_s, "s"),
             _change(here.p95_s, step.p95_s, "s"),
             _change(here.cost_usd, step.cost_usd, "usd"),
-            escaped(level(step.effort - here.effort)),
-            escaped(level(step.risk)),
+            *(escaped(tr(f"advice.level.{c}")) for c in classes),
         )
 
 

@@ -10,10 +10,11 @@ from core.advice.answer import Answer
 from core.advice.chart import Mark, Words, front
 from core.advice.value import WEIGHT, Outcome
 from core.rewrite import Level
+from pages._ui.advice import parts
 from pages._ui.advice.parts import level, names, table
 from pages._ui.lang import language, tr
 from pages._ui.sections.figures import PER_REQUESTS, amount, seconds
-from pages._ui.sections.look import draw_html, escaped
+from pages._ui.sections.look import escaped
 
 COLORS: dict[Level, str] = {
     "none": "#000002",
@@ -32,7 +33,7 @@ def draw(answer: Answer) -> None:
     figure = front(tuple(_marks(answer)), _words(answer), PER_REQUESTS)
     config = {"displayModeBar": False, "responsive": True}
     st.plotly_chart(figure, key="front_chart", config=config, alt=tr("advice.front_alt"))
-    draw_html(_table(answer), "advice")
+    parts.draw(_table(answer))
 
 
 def _marks(answer: Answer) -> Iterator[Mark]:

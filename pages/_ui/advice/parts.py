@@ -7,9 +7,14 @@ from collections.abc import Collection, Iterable, Sequence
 from core.advice.value import WEIGHT, Outcome
 from core.techniques import HEADLINE_ORDER, TECHNIQUES
 from pages._ui.lang import tr
-from pages._ui.sections.look import escaped
+from pages._ui.sections.look import draw_html, escaped
 
 PLAYGROUND = "play/playground.py"
+
+
+def draw(body: str) -> None:
+    """Show HTML in the style of this page. Whatever text it holds must be escaped."""
+    draw_html(f"<div class='advice'>{body}</div>", "advice")
 
 
 def name(technique_id: str) -> str:

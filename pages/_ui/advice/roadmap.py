@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import streamlit as st
 
@@ -10,10 +11,11 @@ from core.advice.answer import Answer
 from core.advice.search import gain_per_effort
 from core.advice.value import Outcome
 from core.text import Lang
-from pages._ui.advice.parts import added, level, name
+from pages._ui.advice import parts
+from pages._ui.advice.parts import added, name
 from pages._ui.lang import language, tr
 from pages._ui.sections.figures import seconds
-from pages._ui.sections.look import draw_html, escaped
+from pages._ui.sections.look import escaped
 
 NEARLY_ALL = 0.9
 """The share of the gain after which what follows is called the rest."""
@@ -27,8 +29,8 @@ def draw(answer: Answer) -> None:
         return
     st.markdown(_summary(steps))
     longest = max(step.p50_s for step in steps)
-    rows = "".join(_rows(steps, longest, language()))
-    draw_html(f"<ol class='stairs'>{rows}</ol>", "advice")
+    rows = "".join(_rows(answer, steps, longest, language()))
+    parts.draw(f"<ol class='stairs'>{rows}</ol>")
     st.caption(tr("advice.roadmap_how"))
 
 
@@ -42,33 +44,24 @@ def _summary(steps: tuple[Outcome, ...]) -> str:
     return tr("advice.first_steps", k=enough, n=len(steps) - 1, share=f"{won[enough] / gain:.0%}")
 
 
-def _rows(steps: tuple[Outcome, ...], longest: float, lang: Lang) -> Iterator[str]:
+def _rows(answer: Answer, steps: tuple[Outcome, ...], longest: float, lang: Lang) -> Iterator[str]:
     yield _row(tr("advice.naive"), "", 0.0, steps[0].p50_s, longest, seconds(steps[0].p50_s, lang))
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in pairwise(steps):
         new = added(before, after)
         gain = before.p50_s - after.p50_s
+        effort, risk = (tr(f"advice.level.{c}") for c in answer.question.classes(new))
         rate = seconds(gain_per_effort(before, after), lang)
-        about = tr(
-            "advice.step_about",
-            effort=_effort(before, after),
-            risk=level(after.risk),
-            rate=rate,
-        )
+        about = tr("advice.step_about", effort=effort, risk=risk, rate=rate)
         key = "advice.step_saves" if gain >= 0 else "advice.step_costs"
         words = tr(key, value=seconds(abs(gain), lang), now=seconds(after.p50_s, lang))
         yield _row(name(new), about, before.p50_s, after.p50_s, longest, words)
 
 
-def _effort(before: Outcome, after: Outcome) -> str:
-    return level(after.effort - before.effort)
-
-
-def _row(
-    title: str, about: str, before: float, after: float, longest: float, words: str
-) -> str:
+def _row(title: str, about: str, before: float, after: float, longest: float, words: str) -> str:
     """One step: what is left as a solid bar, what it won (or lost, in red) at its end."""
     left, right = sorted((before, after)) if before else (after, after)
-    kind = "lost" if before and after > before else "won"
+    lost = bool(before) and after > before
+    kind, loss = ("lost", " loss") if lost else ("won", "")
     bar = (
         f"<i class='left' style='width:{min(left, after) / longest:.2%}'></i>"
         f"<i class='{kind}' style='left:{left / longest:.2%};"
@@ -78,5 +71,5 @@ def _row(
     return (
         f"<li><span class='who'><b>{escaped(title)}</b>{small}</span>"
         f"<span class='track' aria-hidden='true'>{bar}</span>"
-        f"<span class='value {kind}'>{escaped(words)}</span></li>"
+        f"<span class='value{loss}'>{escaped(words)}</span></li>"
     )

@@ -1,4 +1,4 @@
-"""Who earned it: each technique's share of the best set's gain, and which ones hinder each other."""
+"""Who earned it: each technique's share of the gain, and which ones hinder each other."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import streamlit as st
 from core.advice.answer import ORDERS, Answer
 from core.advice.shapley import Attribution, Share
 from core.text import Lang
+from pages._ui.advice import parts
 from pages._ui.advice.parts import name
 from pages._ui.lang import language, tr
 from pages._ui.sections.figures import seconds, share, signed_share
-from pages._ui.sections.look import draw_html, escaped
+from pages._ui.sections.look import escaped
 
 SMALLEST_PAIR_S = 0.02
 MOST_PAIRS = 6
@@ -28,9 +29,12 @@ def draw(answer: Answer) -> None:
     lang = language()
     total = seconds(shares.total, lang)
     st.markdown(tr("advice.shares_total", total=total))
-    draw_html(f"<ul class='shares'>{''.join(_bars(shares, lang))}</ul>", "advice")
-    st.caption(tr("advice.shares_exact") if shares.exact
-               else tr("advice.shares_sampled", orders=2 * ORDERS))
+    parts.draw(f"<ul class='shares'>{''.join(_bars(shares, lang))}</ul>")
+    st.caption(
+        tr("advice.shares_exact")
+        if shares.exact
+        else tr("advice.shares_sampled", orders=2 * ORDERS)
+    )
     _pairs(shares, lang)
 
 

@@ -35,6 +35,4 @@ def asked(question: Question) -> Answer | None:
 def work(question: Question, control: Control) -> Answer:
     """Search as a job: tells how far it is, and stops when it is cancelled."""
     doing = Note.of("advice.searching")
-    return whole_answer(
-        question, lambda done: control.tell(done, doing), meanwhile=control.check
-    )
+    return whole_answer(question, lambda done: control.tell(done, doing), meanwhile=control.check)

@@ -1,4 +1,4 @@
-"""The guide's "19 tokens", counted again: long keys against short ones, with comments and without."""
+"""The guide's "19 tokens", counted again: long keys, short ones, and short ones with comments."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def pick_text() -> str:
 
 
 def read(written: str) -> Parsed | None:
-    """Return the text as JSON; None for a prompt, and for broken JSON, which is said in one line."""
+    """Return the text as JSON; None for a prompt, and for broken JSON, which one line says."""
     if not written.lstrip().startswith(LIKE_JSON):
         return None
     found = parse(written)

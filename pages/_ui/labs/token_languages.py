@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.labs.languages import Pair, pairs, ratios
-from core.text import Lang, text
+from core.text import LANGS, Lang, text
 from pages._ui.labs.table import table
 from pages._ui.labs.token_boxes import token_boxes
 from pages._ui.labs.token_shapes import pick_encoding
@@ -23,7 +23,7 @@ def draw() -> None:
         pair = _pick(found, lang)
         encoding = pick_encoding("table")
     columns = st.columns(2, gap="medium")
-    for name, content, column in zip(("en", "ko"), pair.texts, columns, strict=True):
+    for name, content, column in zip(LANGS, pair.texts, columns, strict=True):
         with column:
             title = escaped(NAMES[name])
             chars = escaped(text(lang, "tokenlab.languages.chars", n=f"{len(content):,}"))

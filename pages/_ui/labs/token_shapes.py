@@ -10,7 +10,7 @@ from core import tokens
 from core.labs.json_text import Parsed
 from core.labs.shapes import ENCODINGS, Shape, shapes
 from core.labs.short_keys import legend
-from core.labs.worth import worth
+from core.labs.token_time import token_time
 from core.profiles import DEFAULT_LARGE, models
 from core.text import Lang, say, text
 from pages._ui.address import keep_choice
@@ -82,7 +82,7 @@ def _worth(rows: Sequence[Shape], aliases: Mapping[str, str]) -> None:
     saved = by_id["given"].tokens[0] - by_id["short_minified"].tokens[0]
     explained = tokens.count(legend(aliases))
     model = models()[DEFAULT_LARGE]
-    found = worth(model, saved_out_tok=saved, added_in_tok=explained)
+    found = token_time(model, saved_out_tok=saved, added_in_tok=explained)
     lang = language()
     st.caption(
         tr(
