@@ -194,6 +194,8 @@ def summary(values: Array) -> Summary:
 
 def _rows(values: Array) -> list[Summary]:
     """Summaries of each row of (k, n) values, by linear interpolation between order statistics."""
+    if values.shape[1] == 0:
+        return [Summary(None, None, None, None, 0, 0)] * len(values)
     ordered = np.sort(values, axis=1)  # NaN last
     real = ~np.isnan(ordered)
     count = real.sum(axis=1)

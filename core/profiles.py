@@ -46,6 +46,17 @@ DEFAULT_ROUTE = "same region > same region"
 NEAR_ROUTE = DEFAULT_ROUTE
 
 
+ANTHROPIC_MINIMUM_TOK: Mapping[str, int] = {
+    "haiku-4-5": 4096,
+    "opus-4-7": 2048,
+    "opus-5": 512,
+    "sonnet-5-5": 512,
+    "haiku-5-5": 512,
+}
+"""Shortest prefix that is cached, by model family; 1,024 elsewhere. Source: vendor's guide and
+third-party pages of 2026-10."""
+
+
 @dataclass(frozen=True, slots=True)
 class PromptCaching:
     """What a provider's prompt cache reuses: from `minimum_tok`, in steps; what writes cost."""
@@ -233,7 +244,8 @@ def models() -> Mapping[str, Profile]:
 def _caching(model: str, provider: str) -> PromptCaching:
     """Prompt caching rules by provider. Source: vendors' guides as of 2026-10."""
     if provider == "anthropic":
-        return PromptCaching(4096 if "haiku-4-5" in model else 1024, 1, 1.25)
+        least = next((tok for name, tok in ANTHROPIC_MINIMUM_TOK.items() if name in model), 1024)
+        return PromptCaching(least, 1, 1.25)
     newer = re.match(r"gpt-(5\.[6-9]|[6-9])", model)
     return PromptCaching(1024, 128, 1.25 if newer else 1.0)
 

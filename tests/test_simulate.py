@@ -188,6 +188,7 @@ def test_percentiles_only_from_enough_requests() -> None:
     assert summary(np.arange(20.0)).p95 is not None
     assert summary(np.arange(99.0)).p99 is None
     assert summary(np.full(5, np.nan)).p50 is None
+    assert summary(np.array([])).n == 0
 
 
 def test_gains_of_a_set() -> None:

@@ -10,7 +10,11 @@ from core.advice.value import Outcome
 Figure = dict[str, object]
 
 HEIGHT_PX = 420
-SIZE_PX = 13
+ROOM = 1.15
+"""The axes go on so far past the furthest mark."""
+
+QUIET = "#888888"
+SIZE_PX, DOT_PX = 13, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +34,21 @@ class Words:
 
     x: str
     y: str
+    others: str
     named: tuple[tuple[Outcome, str], ...]
 
 
-def front(marks: Sequence[Mark], words: Words, requests: int) -> Figure:
-    """Wait against the cost of so many requests, one mark a set; down and left is better."""
+def front(marks: Sequence[Mark], others: Sequence[Outcome], words: Words, requests: int) -> Figure:
+    """Wait against the cost of so many requests, one mark a set; down and left is better.
+
+    `others` are sets that are beaten: small dots, as far as they are not much worse than the rest.
+    """
     shown = [o for mark in marks for o in mark.sets] + [o for o, _ in words.named]
-    right = max(o.p50_s for o in shown) * 1.12
-    top = max(o.cost_usd for o in shown) * requests * 1.15
+    right = max(o.p50_s for o in shown) * ROOM
+    top = max(o.cost_usd for o in shown) * requests * ROOM
+    near = [o for o in others if o.p50_s < right and o.cost_usd * requests < top]
     return {
-        "data": [_trace(mark, requests) for mark in marks],
+        "data": [_dots(near, words, requests), *(_trace(mark, requests) for mark in marks)],
         "layout": {
             "height": HEIGHT_PX,
             "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
@@ -69,6 +78,18 @@ def _trace(mark: Mark, requests: int) -> dict[str, object]:
         "hovertemplate": "%{text}<br>%{x:.2f} s · $%{y:.2f}<extra></extra>",
         "marker": {"color": mark.color, "symbol": mark.symbol, "size": SIZE_PX},
         "cliponaxis": False,
+    }
+
+
+def _dots(sets: Sequence[Outcome], words: Words, requests: int) -> dict[str, object]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": words.others,
+        "x": [round(o.p50_s, 4) for o in sets],
+        "y": [round(o.cost_usd * requests, 4) for o in sets],
+        "hoverinfo": "skip",
+        "marker": {"color": QUIET, "size": DOT_PX, "opacity": 0.45},
     }
 
 

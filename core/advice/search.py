@@ -52,7 +52,8 @@ class Limits:
 class Advice:
     """The best set, whether it keeps the limits, the sets nothing else beats, and the way there.
 
-    `roadmap` switches the best set on one by one, most gain per effort first.
+    `roadmap` switches the best set on one by one, most gain per effort first. `tried` are all sets
+    that were valued, `simulated` counts the different plans they make.
     """
 
     naive: Outcome
@@ -60,9 +61,14 @@ class Advice:
     met: bool
     pareto: tuple[Outcome, ...]
     roadmap: tuple[Outcome, ...]
-    considered: int
+    tried: tuple[Outcome, ...]
     simulated: int
     exhaustive: bool
+
+    @property
+    def considered(self) -> int:
+        """How many sets were valued."""
+        return len(self.tried)
 
 
 def _silent(_: float) -> None:
@@ -94,7 +100,7 @@ def advise(
         bool(fitting),
         pareto(found),
         roadmap(bench, best.techniques),
-        len(found),
+        tuple(found),
         bench.simulated,
         every,
     )

@@ -64,11 +64,19 @@ async def execute(
     clock = Clock.start()
     luck = Luck(seed, 1, setting.certain)
     facts = Facts(plan, asked, luck)
+    if not engine.scripted and _branches_on_words(plan):
+        facts.note("reference_branches")
     screen = Screen(plan, report)
     answering = Answering(engine, facts, screen, clock, report, limit_s)
     runner = Runner(plan, facts, screen, answering, Services(setting, luck, services or {}))
     await runner.run()
     return collected(runner, engine.name)
+
+
+def _branches_on_words(plan: Plan) -> bool:
+    """Whether a condition follows from what a model writes."""
+    calls = {s.id for s in plan.llm_steps}
+    return any(plan.producer.get(w.value) in calls for s in plan.steps for w in s.when)
 
 
 async def repeated(

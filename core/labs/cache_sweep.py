@@ -105,15 +105,16 @@ def figure(
     `lines`: hits, wrong hits, hits without guards, wrong hits without guards.
     """
     curves = (found.guarded, found.guarded, found.bare, found.bare)
+    drawn = [
+        _curve(rows, line, words, wrong=k % 2 == 1)
+        for k, (rows, line) in enumerate(zip(curves, lines, strict=True))
+    ]
     return {
-        "data": [
-            _curve(rows, line, words, wrong=k % 2 == 1)
-            for k, (rows, line) in enumerate(zip(curves, lines, strict=True))
-        ],
+        "data": drawn[::-1],  # hits last, so that they lie on top where both are 0
         "layout": {
             "height": HEIGHT_PX,
             "margin": {"l": 8, "r": 16, "t": 30, "b": 8},
-            "legend": {"orientation": "h", "y": -0.22, "x": 0},
+            "legend": {"orientation": "h", "y": -0.22, "x": 0, "traceorder": "reversed"},
             "hovermode": "x unified",
             "dragmode": False,
             "xaxis": {

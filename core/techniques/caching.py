@@ -25,7 +25,7 @@ class Params:
     embedding: bool = True
     retrieval: bool = True
     prompt: bool = True
-    threshold: float = within(0.82, 0.5, 1.0, 0.01)
+    threshold: float = within(0.86, 0.5, 1.0, 0.01)
     guards: bool = True
     ttl_h: float = within(24.0, 0.1, 720.0, 0.1)
 

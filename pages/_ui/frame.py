@@ -45,6 +45,7 @@ PAGES: tuple[PageEntry, ...] = (
     PageEntry("labs", "retrieval"),
     PageEntry("labs", "tokens"),
     PageEntry("decide", "advice"),
+    PageEntry("decide", "tail"),
     PageEntry("about", "method"),
 )
 # Pages of this section stand in the bar themselves, those of the others in a menu per section.

@@ -45,7 +45,7 @@ def card(view: View, m: Metric) -> str:
     name, meaning = (escape(text(view.lang, f"metric.{k}")) for k in (m.id, f"help.{m.id}"))
     return (
         f"<div class='{m.kind}' title='{meaning}' data-metric='{m.id}'><dt><i></i>{name}</dt>"
-        f"<dd class='now'>{shown(after, m.unit)}</dd>"
+        f"<dd class='now'>{shown(after, m.unit, view.lang)}</dd>"
         f"<dd class='was {mood}'>{escape(words)}</dd></div>"
     )
 
@@ -55,17 +55,19 @@ def change(before: float, after: float, m: Metric, lang: Lang) -> tuple[str, str
     if math.isnan(before) or math.isnan(after) or math.isclose(before, after, abs_tol=1e-12):
         return text(lang, "playground.no_change"), "same"
     lower = after < before
-    share = f"{abs(after - before) / before:.0%}" if before else shown(abs(after - before), m.unit)
+    share = f"{abs(after - before) / before:.0%}" if before else shown(abs(after - before), m.unit, lang)
     good = lower == (m.better == "lower")
-    return f"{'▼' if lower else '▲'} {share} ({shown(before, m.unit)})", "good" if good else "bad"
+    return f"{'▼' if lower else '▲'} {share} ({shown(before, m.unit, lang)})", "good" if good else "bad"
 
 
-def shown(value: float, unit: str) -> str:
+def shown(value: float, unit: str, lang: Lang) -> str:
     """A value with its unit, as precise as a person can use it."""
     if math.isnan(value):
         return "–"
     if unit == "s":
-        return f"{value:.2f} s" if value >= 0.1 or value == 0 else f"{value * 1000:.1f} ms"
+        if value >= 0.1 or value == 0:
+            return text(lang, "race.in_s", value=f"{value:.2f}")
+        return text(lang, "race.in_ms", value=f"{value * 1000:.1f}")
     if unit == "usd":
         return f"${value:.4f}"
     if unit == "ratio":

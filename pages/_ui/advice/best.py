@@ -23,12 +23,14 @@ def draw(answer: Answer) -> None:
         st.info(tr("advice.nothing_helps"))
         return
     parts.draw(_headline(answer) + _chips(answer) + _figures(naive, best))
-    st.page_link(
-        PLAYGROUND,
-        label=tr("advice.open"),
-        icon=":material/play_arrow:",
-        query_params=toggles(best.techniques),
-    )
+    with st.container(key="advice_open"):
+        st.page_link(
+            PLAYGROUND,
+            label=tr("advice.open"),
+            icon=":material/play_arrow:",
+            query_params=toggles(best.techniques),
+            width="content",
+        )
     st.caption(_how_found(answer))
 
 

@@ -30,7 +30,7 @@ SYMBOLS: dict[Level, str] = {"none": "circle", "low": "square", "medium": "diamo
 def draw(answer: Answer) -> None:
     """Draw the front as a chart and as a table."""
     st.markdown(tr("advice.front_how"))
-    figure = front(tuple(_marks(answer)), _words(answer), PER_REQUESTS)
+    figure = front(tuple(_marks(answer)), answer.advice.tried, _words(answer), PER_REQUESTS)
     config = {"displayModeBar": False, "responsive": True}
     st.plotly_chart(figure, key="front_chart", config=config, alt=tr("advice.front_alt"))
     parts.draw(_table(answer))
@@ -51,6 +51,7 @@ def _words(answer: Answer) -> Words:
     return Words(
         tr("advice.front_x", goal=tr(f"metric.{answer.question.goal}")),
         tr("section.cost_of_1000"),
+        tr("advice.front_others"),
         (
             (naive, tr("advice.naive")),
             *(((best, tr("advice.best")),) if best.changes else ()),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 import streamlit as st
 
-from core.charts import Side, Words, distribution
+from core.charts import Figure, Side, Trace, Words, distribution
 from core.labs.cache_stream import (
     LAYERS,
     SEED,
@@ -63,6 +64,7 @@ def _settings(pipeline: str) -> StreamSettings:
         key="layers",
         selection_mode="multi",
         format_func=lambda layer: tr(f"cachelab.layer.{layer}"),
+        wrap=True,
     )
     threshold = pick_threshold()
     guards = st.toggle(
@@ -119,11 +121,25 @@ def _chart(found: Streamed) -> None:
     after = Side(tr("cachelab.stream.with"), YOURS, found.after_s)
     medians = [seconds(side.summary.p50 or 0.0, lang) for side in (before, after)]
     st.plotly_chart(
-        distribution(before, after, words),
+        _named_in_a_legend(distribution(before, after, words)),
         key="stream_chart",
         config={"displayModeBar": False, "responsive": True},
         alt=tr("cachelab.stream.alt", n=found.n, before=medians[0], after=medians[1]),
     )
+
+
+def _named_in_a_legend(figure: Figure) -> Figure:
+    """Name the curves in a legend: two medians close together leave no room beside their dots."""
+    traces = cast("list[Trace]", figure["data"])
+    layout = cast("dict[str, object]", figure["layout"])
+    quiet = [
+        trace | {"mode": str(trace["mode"]).removesuffix("+text"), "showlegend": False}
+        if trace["mode"] != "lines"
+        else trace
+        for trace in traces
+    ]
+    legend = {"orientation": "h", "x": 1, "y": 1.0, "xanchor": "right", "yanchor": "bottom"}
+    return {"data": quiet, "layout": layout | {"showlegend": True, "legend": legend}}
 
 
 def _groups(found: Streamed, lang: Lang) -> str:

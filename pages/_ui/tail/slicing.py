@@ -6,6 +6,7 @@ from itertools import groupby
 
 import streamlit as st
 
+from core.dists import Array
 from core.metrics import metric
 from core.tails import Slice, slices
 from core.text import catalogue
@@ -29,8 +30,8 @@ def draw(view: TailView) -> None:
     st.caption(tr("tail.slices_how", n=TAIL_N, seed=SEED, whole=share(whole)))
 
 
-def _slices(view: TailView, timeline: Timeline, values: object) -> list[Slice]:
-    return list(slices(timeline, view.scenario, values, view.slo_s))  # type: ignore[arg-type]
+def _slices(view: TailView, timeline: Timeline, values: Array) -> list[Slice]:
+    return list(slices(timeline, view.scenario, values, view.slo_s))
 
 
 def _table(
