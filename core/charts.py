@@ -72,12 +72,19 @@ def share_within(values: Array, limit: float) -> float:
 
 
 def distribution(
-    before: Side, after: Side, words: Words, limits: Sequence[Limit] = (), *, quiet: str = "#888888"
+    before: Side,
+    after: Side,
+    words: Words,
+    limits: Sequence[Limit] = (),
+    *,
+    quiet: str = "#888888",
+    with_values: bool = True,
 ) -> Figure:
     """Both cumulative shares with their percentiles, above one tick for each request.
 
     Requests without a value keep a curve from reaching 100 %. Limits far beyond both distributions
-    are left out. `quiet` is the colour of lines that only help to read.
+    are left out. `quiet` is the colour of lines that only help to read. `with_values` writes
+    the percentiles beside their dots, for which there is no room where the curves are close.
     """
     sides = (before, after)
     furthest = max(_largest(s) for s in sides) or 1.0
@@ -86,7 +93,7 @@ def distribution(
     right = max([furthest, labelled, *(limit.at for limit in seen)]) * 1.03
     traces = [
         *(_curve(s, words, right, filled=k == 1) for k, s in enumerate(sides)),
-        *(_percentiles(s, words, right, left=k == 1) for k, s in enumerate(sides)),
+        *(_percentiles(s, words, right, with_values, left=k == 1) for k, s in enumerate(sides)),
         *(_strip(s, words, 1 - k) for k, s in enumerate(sides)),
     ]
     layout = {
@@ -133,7 +140,9 @@ def _curve(side: Side, words: Words, right: float, *, filled: bool) -> Trace:
     return trace
 
 
-def _percentiles(side: Side, words: Words, right: float, *, left: bool) -> Trace:
+def _percentiles(
+    side: Side, words: Words, right: float, with_values: bool, *, left: bool
+) -> Trace:
     """Dots at the percentiles there are enough requests for, the first two with their values.
 
     `left` puts the values on the curve's left, as far as there is room.
@@ -148,7 +157,7 @@ def _percentiles(side: Side, words: Words, right: float, *, left: bool) -> Trace
         "name": side.name,
         "x": [values[p] for p in shown],
         "y": [round(SHARES[p] * found.n / whole, 5) for p in shown],
-        "text": [_label(side, p, values[p], words) for p in shown],
+        "text": [_label(side, p, values[p], words) if with_values else "" for p in shown],
         "textposition": [
             "top left" if left and values[p] > right * LEFT_FROM else "bottom right" for p in shown
         ],

@@ -12,12 +12,14 @@ QUIET = "#888888"
 
 KIND_COLORS = {
     "llm": "#000003", "embed": "#000004", "search": "#000005", "rerank": "#000006",
-    "fetch": "#000007", "compute": "#000008", "show": "#000009",
+    "fetch": "#000007", "compute": "#000008", "show": "#000009", "rest": QUIET,
 }
 """Streamlit puts the colours of the theme's palette in the place of these; see its `ROLES`."""
 
 SHADES = (1.0, 0.7, 0.48, 0.32, 0.22)
 """Steps of one kind follow each other in paler shades of its colour."""
+
+WAITING_SHADE = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,6 @@ class StackWords:
     """What stands on a picture of stacked bars; `hover` holds Plotly's %{x} and %{y}."""
 
     bands: tuple[str, ...]
-    y: str
     unit: str
     hover: str
 
@@ -48,21 +49,22 @@ def stacks(sides: Sequence[tuple[str, Sequence[Layer]]], words: StackWords) -> F
         for k in range(len(words.bands))
     ]
     traces: list[Trace] = []
-    named: set[tuple[str, bool]] = set()
+    shades: dict[str, float] = {}
+    seen: dict[str, int] = {}
     for number, (_, layers) in enumerate(sides, start=1):
-        seen: dict[str, int] = {}
         for layer in layers:
-            shade = SHADES[min(seen.get(layer.kind, 0), len(SHADES) - 1)]
-            seen[layer.kind] = seen.get(layer.kind, 0) + 1
-            key = (layer.name, layer.waiting)
-            traces.append(_bars(layer, words, number, shade, first=key not in named))
-            named.add(key)
+            first = layer.name not in shades
+            if first:
+                place = seen.get(layer.kind, 0)
+                shades[layer.name] = SHADES[min(place, len(SHADES) - 1)]
+                seen[layer.kind] = place + (not layer.waiting)
+            traces.append(_bars(layer, words, number, shades[layer.name], first=first))
     return {"data": traces, "layout": _stack_layout(sides, words, max(tops, default=1.0) * 1.08)}
 
 
 def _bars(layer: Layer, words: StackWords, number: int, shade: float, *, first: bool) -> Trace:
     color = QUIET if layer.waiting else KIND_COLORS[layer.kind]
-    marker: dict[str, object] = {"color": color, "opacity": shade, "line": {"width": 0}}
+    marker: dict[str, object] = {"color": color, "line": {"width": 0}}
     if layer.waiting:
         marker["pattern"] = {"shape": "/", "fillmode": "overlay", "size": 6}
     return {
@@ -75,6 +77,7 @@ def _bars(layer: Layer, words: StackWords, number: int, shade: float, *, first: 
         "xaxis": f"x{number}",
         "yaxis": "y",
         "marker": marker,
+        "opacity": WAITING_SHADE if layer.waiting else shade,
         "hovertemplate": f"{layer.name}: {words.hover}<extra></extra>",
     }
 
@@ -97,7 +100,7 @@ def _stack_layout(
         },
         "annotations": [
             {
-                "text": f"<b>{name}</b>" + (f" · {words.y}" if k == 0 else ""),
+                "text": f"<b>{name}</b>",
                 "xref": "paper", "yref": "paper", "x": k * (width + gap), "y": 1.02,
                 "xanchor": "left", "yanchor": "bottom", "showarrow": False,
             }
@@ -172,7 +175,7 @@ def load_curves(curves: Sequence[Curve], words: CurveWords, *, now: float, slo_s
             "annotations": [
                 _note(words.y, x=0, y=1.02, xref="paper", yref="paper", anchor="left"),
                 _note(words.slo, x=1, y=slo_s, xref="paper", yref="y", anchor="right"),
-                _note(words.now, x=now, y=0.97, xref="x", yref="paper", anchor="left"),
+                _note(words.now, x=now, y=1.0, xref="x", yref="paper", anchor="left"),
             ],
         },
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from core.execute import Run, execute
 from core.metrics import METRICS, Reader
@@ -38,24 +38,26 @@ def run_alone(plan: Plan, setting: Setting, workload: Workload) -> Run:
 def differences(a: Timeline, b: Timeline) -> Iterator[str]:
     """Differences between the last rows of two timelines of one plan."""
     for name in ("ready_s", "start_s", "first_s", "end_s"):
-        for step, x, y in zip(a.step_ids, getattr(a, name)[-1], getattr(b, name)[-1], strict=True):
-            if not near(x, y):
-                yield f"{name} of {step}: {x:.6f} and {y:.6f}"
+        of_a, of_b = (dict(zip(t.step_ids, getattr(t, name)[-1], strict=True)) for t in (a, b))
+        yield from _different_times(name, of_a, of_b)
     for step, x, y in zip(a.step_ids, a.state[-1], b.state[-1], strict=True):
         if x != y:
             yield f"state of {step}: {State(int(x)).name} and {State(int(y)).name}"
     yield from _different_events(events(a), events(b))
-    for metric in METRICS:
-        x, y = (float(metric.compute(t, Reader())[-1]) for t in (a, b))
-        if not near(x, y):
-            yield f"metric {metric.id}: {x:.6f} and {y:.6f}"
-    for step in a.status:
-        x, y = a.status[step][-1], b.status[step][-1]
-        if not near(x, y):
-            yield f"status of {step}: {x:.6f} and {y:.6f}"
+    said = ({m.id: float(m.compute(t, Reader())[-1]) for m in METRICS} for t in (a, b))
+    yield from _different_times("metric", *said)
+    shown = ({step: float(at[-1]) for step, at in t.status.items()} for t in (a, b))
+    yield from _different_times("status", *shown)
     for name in ("failed", "hit", "wrong"):
         if getattr(a, name)[-1] != getattr(b, name)[-1]:
             yield name
+
+
+def _different_times(name: str, a: Mapping[str, float], b: Mapping[str, float]) -> Iterator[str]:
+    for key in a.keys() | b.keys():
+        x, y = a.get(key, math.nan), b.get(key, math.nan)
+        if not near(x, y):
+            yield f"{name} of {key}: {x:.6f} and {y:.6f}"
 
 
 def _different_events(a: list[Event], b: list[Event]) -> Iterator[str]:

@@ -160,7 +160,7 @@ def _deadline(draw: st.DrawFn, then: Literal["drop", "small"]) -> Deadline:
 
 
 def _call_policies(draw: st.DrawFn) -> tuple[Policy, ...]:
-    """Nothing that may cancel several calls lies round them: how many had begun is simulated as all.
+    """Nothing that cancels several calls lies round them: the simulator reckons with all of them.
 
     So hedges are inside cascades, and what a deadline drops is one call.
     """
@@ -222,7 +222,8 @@ def _answer(draw: st.DrawFn, made: _Draft, number: int) -> str:
     forms = (Form.JSON, Form.JSONL) if cards else (Form.JSON, Form.JSONL, Form.TEXT)
     form = draw(st.sampled_from(forms))
     signature = Signature(
-        f"Answer part {number}.", ("Be kind.",), tuple(Input(v) for v in _some(draw, made.given(), 1)),
+        f"Answer part {number}.", ("Be kind.",),
+        tuple(Input(v) for v in _some(draw, made.given(), 1)),
         (shown,) if form is Form.TEXT else draw(st.sampled_from(((shown, note), (note, shown)))),
         form=form, short_keys=draw(st.booleans()), minify=draw(st.booleans()),
     )  # fmt: skip

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from core.compare import rewritten
 from core.plan import Plan, ShowStep
-from core.profiles import Setting, setting
+from core.profiles import Setting, models, routes, services, setting
 from core.request import Request
 from core.scenarios import SCENARIOS, Scenario, scenario
 from core.techniques import HEADLINE_ORDER, PRESETS, TECHNIQUES, choose
@@ -22,10 +22,8 @@ from tests.random_plans import Case, cases
 NEEDS = {
     "chunking": ("streaming",),
     "items_jsonl": ("streaming",),
-    "rerank_gate": (),
     "static_prefix": ("caching",),
     "no_buffering": ("streaming",),
-    "hard_code": (),
 }
 """What has to be switched on for a technique to have something to do or to show."""
 
@@ -42,24 +40,16 @@ def usual() -> Setting:
 @lru_cache(maxsize=1)
 def slow_and_far() -> Setting:
     """A setting in which hedges are sent, searches time out and deadlines bite."""
-    usual_services = setting().services
+    known = [m for m in models().values() if not m.missing]
+    slowest = max(known, key=lambda m: m.ttft_p50_s or 0.0)
     slower = {
-        name: replace(s, p50_s=8 * s.p50_s, p95_s=8 * s.p95_s) for name, s in usual_services.items()
+        name: replace(s, p50_s=8 * s.p50_s, p95_s=8 * s.p95_s) for name, s in services().items()
     }
-    slow = setting("gpt-5.5 (high)" if "gpt-5.5 (high)" in _names() else "gpt-5.5 (none)")
-    return replace(slow, route=_longest_route(), services=slower)
+    farthest = max(routes().values(), key=lambda route: route.rtt_s)
+    return replace(setting(), large=slowest, route=farthest, services=slower)
 
 
-def _names() -> set[str]:
-    from core.profiles import models
-
-    return {name for name, model in models().items() if not model.missing}
-
-
-def _longest_route():  # type: ignore[no-untyped-def]
-    from core.profiles import routes
-
-    return max(routes().values(), key=lambda route: route.rtt_s)
+SETTINGS = {"usual": usual, "slow": slow_and_far}
 
 
 def representatives(of: Scenario, most: int) -> list[Request]:
@@ -102,11 +92,11 @@ def test_a_request_asked_before(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("where", [usual, slow_and_far], ids=["usual", "slow"])
+@pytest.mark.parametrize("where", SETTINGS)
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("ids", ALONE, ids=lambda ids: ids[-1])
-def test_all_techniques(name: str, ids: tuple[str, ...], where) -> None:  # type: ignore[no-untyped-def]
-    agree(name, ids, where(), most=8)
+def test_all_techniques(name: str, ids: tuple[str, ...], where: str) -> None:
+    agree(name, ids, SETTINGS[where](), most=8)
 
 
 @pytest.mark.slow

@@ -2,30 +2,74 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from core import bench
-from core.commands.output import as_json, table
-from core.errors import UnknownName
+from core.bench import BENCHES, Bench, bench
+from core.commands.output import Cell, as_json, table
+from core.errors import InputError
+
+SHARE = frozenset(("k", "n", "share", "low", "high"))
+"""What a counted share holds: shown in one cell."""
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Which benches, all of the quick ones where none are named."""
-    names = ", ".join(bench.BENCHES)
-    parser.add_argument("names", nargs="*", help=f"of {names}; all where none are named")
+    """Which benches, all of the quick ones where none are named; the data they may measure on."""
+    names = ", ".join(b.id for b in BENCHES)
+    parser.add_argument(
+        "names", nargs="*", help=f"of {names}; all quick ones where none are named"
+    )
+    data = ", ".join(b.id for b in BENCHES if b.takes_data)
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help=f"public questions to measure on too ({data})"
+    )
 
 
 def run(given: Namespace) -> None:
     """Run the named benches and print their figures."""
-    for name in given.names:
-        if name not in bench.BENCHES:
-            raise UnknownName("bench", name, bench.BENCHES)
-    chosen = given.names or list(bench.BENCHES)
-    found = {name: bench.BENCHES[name]() for name in chosen}
+    chosen = [bench(name) for name in given.names] or [b for b in BENCHES if b.is_quick]
+    _check_data(chosen, given.data)
+    found = {b.id: b.run(given.data if b.takes_data else None) for b in chosen}
     if given.json:
         as_json(found)
         return
     for name, figures in found.items():
         print(name)
-        table(("figure", "value"), [(k, v) for k, v in figures.items()])
+        table(("figure", "value"), list(_rows(figures)))
         print()
+
+
+def _check_data(chosen: list[Bench], data: Path | None) -> None:
+    """Say what data does or would do. Raises: InputError for a folder nobody reads or finds."""
+    takers = [b.id for b in chosen if b.takes_data]
+    if data is None:
+        for name in takers:
+            sys.stderr.write(f"{name}: no --data folder, so on the shipped requests alone\n")
+    elif not takers:
+        valid = ", ".join(b.id for b in BENCHES if b.takes_data)
+        raise InputError(f"--data {data}: none of these benches reads it; {valid} do")
+    elif not data.is_dir():
+        raise InputError(f"--data {data}: there is no such folder")
+
+
+def _rows(figures: object, path: str = "") -> Iterator[tuple[str, Cell]]:
+    """Yield nested figures as one row each; of lists how long they are."""
+    if isinstance(figures, Mapping):
+        if frozenset(figures) == SHARE:
+            yield path, _share(figures)
+            return
+        for name, value in figures.items():
+            yield from _rows(value, f"{path}.{name}" if path else str(name))
+    elif isinstance(figures, list | tuple):
+        yield path, f"{len(figures)} rows, see --json"
+    else:
+        yield path, figures if isinstance(figures, str | int | float | None) else str(figures)
+
+
+def _share(found: Mapping[str, float | None]) -> str:
+    if found["share"] is None:
+        return "-"
+    ends = f"{found['low']:.3f} to {found['high']:.3f}"
+    return f"{found['share']:.3f} ({found['k']} of {found['n']}, 95 % {ends})"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from core.execute import reference
 from core.execute.answering import Answering, Effort
 from core.execute.clock import Clock
 from core.execute.facts import Facts
@@ -56,7 +57,9 @@ class Making:
         for policy in step.policies:
             if isinstance(policy, Deadline) and policy.slo_s - ready_s < policy.left_s:
                 role = "small" if policy.then == "small" else role
-                limit = min(limit, policy.short_tok) if policy.then == "short" else limit
+                if policy.then == "short":
+                    lead = reference.lead_tok(step, self.facts.reference)
+                    limit = min(limit, lead + policy.short_tok)
         return Effort(role, None if math.isinf(limit) else int(limit))
 
     def _serving(self, step: WorkStep) -> Attempt:

@@ -13,6 +13,12 @@ def answer(step: LlmStep, request: Request) -> str:
     return write(step.signature, request.values).text if asked(step.when, request) else ""
 
 
+def lead_tok(step: LlmStep, request: Request) -> int:
+    """Return how many tokens the reference answer has before the first one that can be read."""
+    found = units(write(step.signature, request.values)) if asked(step.when, request) else ()
+    return found[0].token if found else 0
+
+
 def prediction(step: LlmStep, request: Request) -> str | None:
     """Return the text known before the call, where the step predicts and there is one."""
     if not step.predict or not request.known:

@@ -245,6 +245,7 @@ PRESETS: Mapping[str, tuple[str, ...]] = {
         "items_jsonl",
         "short_keys",
         "keep_alive",
+        "precompute",
         "caching",
         "timeout_fallback",
     ),

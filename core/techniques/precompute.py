@@ -17,7 +17,7 @@ class Params:
 
     entries: int = within(12, 1, 200, 1)
     similar: bool = True
-    threshold: float = within(0.82, 0.5, 1.0, 0.01)
+    threshold: float = within(0.86, 0.5, 1.0, 0.01)
 
 
 def rewrite(plan: Plan, params: Params, context: Context) -> Plan | NotApplicable:

@@ -13,7 +13,7 @@ from core.text import Note
 class Params:
     """`after_s`: how long the search may take."""
 
-    after_s: float = within(1.0, 0.1, 10.0, 0.1)
+    after_s: float = within(0.8, 0.1, 10.0, 0.1)
 
 
 def rewrite(plan: Plan, params: Params, _: Context) -> Plan | NotApplicable:

@@ -25,7 +25,7 @@ from pages._ui.labs.cache_controls import pick_guards, pick_threshold
 from pages._ui.labs.numbers import brief
 from pages._ui.labs.table import table
 from pages._ui.labs.waiting import awaited
-from pages._ui.lang import NAMES, language, tr
+from pages._ui.lang import language, tr
 from pages._ui.sections.look import draw_html, escaped
 
 ASKED, CACHED, ENCODER = "asked", "cached", "encoder"
@@ -188,7 +188,7 @@ def _said(objection: Objection, guards: frozenset[GuardId], lang: Lang) -> str:
 
 def _times(found: Likened, spoken: tuple[Lang, Lang], lang: Lang) -> str:
     """What it took here, and in which languages it was asked."""
-    names = " / ".join(NAMES[one] for one in spoken)
+    names = " / ".join(text(lang, f"lab.lang_{one}") for one in spoken)
     rows = [
         (text(lang, "cachelab.pair.languages"), names),
         (text(lang, "cachelab.pair.by"), found.encoder),

@@ -10,7 +10,7 @@ from core.text import Lang, text
 from pages._ui.labs.numbers import brief
 from pages._ui.labs.table import table
 from pages._ui.labs.waiting import awaited
-from pages._ui.lang import NAMES, language, tr
+from pages._ui.lang import language, tr
 from pages._ui.sections.figures import NONE
 from pages._ui.sections.look import draw_html, escaped
 
@@ -62,7 +62,7 @@ def _table(laps: list[Lap], lang: Lang) -> str:
     body = [
         (
             _name(names[lap.id]),
-            NAMES[names[lap.id].lang],
+            text(lang, f"lab.lang_{names[lap.id].lang}"),
             brief(lap.p50_s, lang),
             brief(lap.p95_s, lang),
             brief(lap.load_s, lang),

@@ -10,7 +10,7 @@ from core.text import LANGS, Lang, text
 from pages._ui.labs.cache_controls import pick_pipeline
 from pages._ui.labs.numbers import counted
 from pages._ui.labs.table import table
-from pages._ui.lang import NAMES, language, tr
+from pages._ui.lang import language, tr
 from pages._ui.sections.figures import NONE, share
 from pages._ui.sections.look import draw_html, escaped
 
@@ -50,7 +50,7 @@ def _recalls(rows: list[RecallRow], spoken: Lang, lang: Lang) -> str:
         )
         for row in rows
     ]
-    title = text(lang, "raglab.tables.recall_title", lang=NAMES[spoken])
+    title = text(lang, "raglab.tables.recall_title", lang=text(lang, f"lab.lang_{spoken}"))
     return f"<h5>{escaped(title)}</h5>{table((*head[:-1], f'@{TARGET_K}, 95%'), body, marked=best)}"
 
 
@@ -97,7 +97,7 @@ def _stops(found: Measured, pipeline: str, lang: Lang) -> str:
     head = [text(lang, f"raglab.tables.{k}") for k in ("asked", "stopped")]
     body = [
         (
-            f"{NAMES[row.lang]}: {text(lang, f'raglab.tables.kind_{row.kind}')}",
+            f"{text(lang, f'lab.lang_{row.lang}')}: {text(lang, f'raglab.tables.kind_{row.kind}')}",
             counted(row.stopped, lang),
         )
         for row in found.stops

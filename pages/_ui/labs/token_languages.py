@@ -9,7 +9,7 @@ from core.text import LANGS, Lang, text
 from pages._ui.labs.table import table
 from pages._ui.labs.token_boxes import token_boxes
 from pages._ui.labs.token_shapes import pick_encoding
-from pages._ui.lang import NAMES, language, tr
+from pages._ui.lang import language, tr
 from pages._ui.sections.look import draw_html, escaped
 
 
@@ -25,7 +25,7 @@ def draw() -> None:
     columns = st.columns(2, gap="medium")
     for name, content, column in zip(LANGS, pair.texts, columns, strict=True):
         with column:
-            title = escaped(NAMES[name])
+            title = escaped(text(lang, f"lab.lang_{name}"))
             chars = escaped(text(lang, "tokenlab.languages.chars", n=f"{len(content):,}"))
             boxes = token_boxes(content, encoding, lang)
             draw_html(f"<h5>{title} <small>{chars}</small></h5>{boxes}", "lab")

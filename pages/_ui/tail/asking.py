@@ -45,16 +45,16 @@ def pick_load() -> tuple[float, Capacity]:
 
 def pick_limit() -> tuple[str, float]:
     """What the limit is on, and the limit in seconds."""
-    keep_choice("slo_on", LIMITED, default=LIMITED[0])
+    keep_choice("limit_on", LIMITED, default=LIMITED[0])
     names = {m: metric_name(metric(m), language()) for m in LIMITED}
     chosen = st.selectbox(
         tr("tail.slo_on"),
         LIMITED,
-        key="slo_on",
+        key="limit_on",
         format_func=names.__getitem__,
     )
     limit = st.number_input(
-        tr("tail.slo"), 0.1, 120.0, SLO_S, 0.5, format="%.1f", key="slo", bind="query-params",
+        tr("tail.slo"), 0.1, 120.0, SLO_S, 0.5, format="%.1f", key="limit_s", bind="query-params",
         help=tr("tail.slo_help"),
     )
     return str(chosen), float(limit)

@@ -46,8 +46,7 @@ def _figure(view: TailView) -> Figure:
     unit = text(lang, "race.unit_s")
     names = tuple(_band(low, high) for low, high in BANDS)
     words = StackWords(
-        names, text(lang, "tail.parts_y"), f" {unit}" if lang == "en" else unit,
-        f"%{{y:.2f}}{unit}",
+        names, f" {unit}" if lang == "en" else unit, f"%{{y:.2f}}{unit}"
     )
     sides = [
         (text(lang, f"tail.side.{side}"), _layers(view, timeline, parts))
@@ -76,10 +75,10 @@ def _layers(view: TailView, timeline: Timeline, parts: Parts) -> list[Layer]:
     ]
     rest = work[:, small].sum(axis=1)
     if (rest > 0).any():
-        layers.append(Layer(text(view.lang, "tail.other"), "show", tuple(rest.tolist())))
+        layers.append(Layer(text(view.lang, "tail.other"), "rest", tuple(rest.tolist())))
     if wait.max(initial=0.0) > 0:
         name = text(view.lang, "tail.waiting")
-        layers.append(Layer(name, "llm", tuple(wait.sum(axis=1).tolist()), waiting=True))
+        layers.append(Layer(name, "rest", tuple(wait.sum(axis=1).tolist()), waiting=True))
     return layers
 
 

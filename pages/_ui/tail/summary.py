@@ -70,7 +70,7 @@ def _card(
         delta_color="off" if not change else ("inverse" if better_lower else "normal"),
         delta_arrow="auto" if change else "off",
         help=tr(f"tail.card.{key}_help"),
-        width=190,
+        width=158,
     )
 
 
@@ -82,7 +82,7 @@ def _remarks(view: TailView, before: Load, after: Load, p95: list[float | None])
         lines.append(("loss", tr("tail.worse", before=seconds(a, view.lang),
                                  after=seconds(b, view.lang))))
     for side, load in (("before", before), ("yours", after)):
-        if load.arrivals_per_s > load.bearable_per_s:
+        if view.rate_per_s > load.bearable_per_s:
             key, kind = "saturated", "loss" if side == "yours" else "note"
         elif (load.used or 0.0) > CROWDED:
             key, kind = "crowded", "note"
@@ -90,7 +90,7 @@ def _remarks(view: TailView, before: Load, after: Load, p95: list[float | None])
             continue
         facts = {"side": tr(f"tail.side.{side}"), "bearable": f"{load.bearable_per_s:.2f}",
                  "used": _share(load.used), "queue": load.longest_queue,
-                 "rate": f"{load.arrivals_per_s:.2f}"}
+                 "rate": f"{view.rate_per_s:.2f}"}
         lines.append((kind, tr(f"tail.{key}", **facts)))
         if load.gap_s > 1e-9:
             lines.append(("note", tr("tail.unsettled", side=tr(f"tail.side.{side}"))))

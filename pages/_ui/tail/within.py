@@ -49,7 +49,7 @@ def _figure(view: TailView) -> Figure:
         f" {unit}" if lang == "en" else unit,
     )
     limit = text(lang, "tail.limit_line", limit=seconds(view.slo_s, lang))
-    return distribution(*_sides(view), words, [Limit(view.slo_s, limit)])
+    return distribution(*_sides(view), words, [Limit(view.slo_s, limit)], with_values=False)
 
 
 def _alt(view: TailView) -> str:

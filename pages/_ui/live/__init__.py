@@ -1,0 +1,1 @@
+"""Parts of the pages that measure: engines and their keys, runs, calibration, accuracy."""
