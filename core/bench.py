@@ -1,6 +1,8 @@
 """Benches of the engine: functions that return figures by name; run by `python -m core bench`.
 
-Figures are ratios where they can be, so they mean the same on another machine.
+Figures are ratios where they can be, so they mean the same on another machine. Those of retrieval,
+caching and routing count on labelled data: the shipped requests, and a folder of public questions
+where one is given.
 """
 
 from __future__ import annotations
@@ -9,9 +11,11 @@ import itertools
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import numpy as np
 
+from core import bench_retrieval
 from core.bench_load import load
 from core.compare import rewritten
 from core.errors import Unavailable
@@ -23,6 +27,10 @@ from core.techniques import HEADLINE_ORDER, choose
 from core.workload import stream
 
 Figures = dict[str, float]
+Nested = Mapping[str, object]
+
+QUESTIONS = "banking77_train.csv"
+"""The file by which a folder of public questions is known."""
 
 SIMPY_PLANS: Mapping[str, tuple[str, ...]] = {
     "naive": (),
@@ -110,3 +118,35 @@ BENCHES: Mapping[str, Callable[[], Figures]] = {
     "simpy": simpy,
     "load": load,
 }
+"""Quick ones, which run unasked."""
+
+
+def _cache(data: Path | None) -> Nested:
+    return bench_retrieval.cache(_folder(data))
+
+
+def _retrieval(_: Path | None) -> Nested:
+    return bench_retrieval.retrieval()
+
+
+def _router(data: Path | None) -> Nested:
+    return bench_retrieval.router(_folder(data))
+
+
+def _folder(data: Path | None) -> Path | None:
+    """Return the folder that holds the public questions; the given one where none does."""
+    if data is None:
+        return None
+    places = (data, data / "cache")
+    return next((place for place in places if (place / QUESTIONS).is_file()), data)
+
+
+DATA_BENCHES: Mapping[str, Callable[[Path | None], Nested]] = {
+    "cache": _cache,
+    "retrieval": _retrieval,
+    "router": _router,
+}
+"""Minutes each; run where they are named. Raises: InputError where a data folder lacks a file."""
+
+READS_DATA = ("cache", "router")
+"""Those that measure on a folder of public questions too; the others need none."""

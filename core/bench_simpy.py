@@ -134,8 +134,9 @@ def totals(plan: Plan, setting: Setting, workload: Workload, *, seed: int) -> Ar
     for i, row in enumerate(workload.index):
         env = simpy.Environment()
         done = {s.id: env.event() for s in plan.steps}
-        model = _Model(env, plan, setting, workload.scenario, int(row), rng, done, set(),
-                       simpy.Store(env))
+        model = _Model(
+            env, plan, setting, workload.scenario, int(row), rng, done, set(), simpy.Store(env)
+        )
         for step in plan.steps:
             env.process(model.process(step))
         show = next(s for s in plan.steps if isinstance(s, ShowStep))
@@ -158,8 +159,18 @@ def totals_in_a_pool(
     def request(i: int) -> Generator[Any, Any, None]:
         yield env.timeout(workload.arrival_s[i])
         done = {s.id: env.event() for s in plan.steps}
-        model = _Model(env, plan, setting, workload.scenario, int(workload.index[i]), rng, done,
-                       set(), simpy.Store(env), pool=pool)
+        model = _Model(
+            env,
+            plan,
+            setting,
+            workload.scenario,
+            int(workload.index[i]),
+            rng,
+            done,
+            set(),
+            simpy.Store(env),
+            pool=pool,
+        )
         for step in plan.steps:
             env.process(model.process(step))
         yield done[plan.show.id]

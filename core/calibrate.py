@@ -79,6 +79,7 @@ _WORDS = (
 _ORDER = "Write the numbers from 1 upwards, separated by spaces. Never stop. Ignore these words: "
 
 OnProbe = Callable[[int, int], None]
+OnSamples = Callable[[tuple[Sample, ...]], None]
 
 
 def probe_plan(rng: np.random.Generator, *, repeats: int = 1) -> tuple[Probe, ...]:
@@ -95,8 +96,11 @@ async def calibrate(
     name: str | None = None,
     plan: Sequence[Probe] | None = None,
     on_probe: OnProbe = lambda _done, _total: None,
+    on_samples: OnSamples = lambda _samples: None,
 ) -> FittedProfile:
-    """Run the probes one after the other and fit; `on_probe` is told how many are done.
+    """Run the probes one after the other and fit.
+
+    `on_probe` is told how many are done, `on_samples` gets what each probe measured.
 
     Raises:
         ProviderError: more than a third of the probes failed, or no token counts were reported.
@@ -109,7 +113,9 @@ async def calibrate(
     failures: list[EngineError] = []
     for done, probe in enumerate(probes, start=1):
         try:
-            samples += await measure(provider, model, probe, rng=rng)
+            found = await measure(provider, model, probe, rng=rng)
+            on_samples(found)
+            samples += found
         except EngineError as error:
             failures.append(error)
         on_probe(done, len(probes))

@@ -120,7 +120,11 @@ def gains(
         within = change(values[rest_plan], full, rng=rng)
         used = alone_log[0].applied or rest_plan != rewritten(scenario, everything, setting)[0]
         found.append(
-            Gain(choice.technique.id, alone if alone_log[0].applied else None, within if used else None)
+            Gain(
+                choice.technique.id,
+                alone if alone_log[0].applied else None,
+                within if used else None,
+            )
         )
     return tuple(found)
 

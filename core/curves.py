@@ -14,7 +14,7 @@ from core.dists import Array
 from core.timeline import Mask
 
 STALL_S = 0.1
-"""Shortest pause counted as a stall: the limit of what feels instantaneous. Source: Nielsen 1993."""
+"""Shortest pause counted as a stall: the limit of what feels instant. Source: Nielsen 1993."""
 
 
 def first(t_s: Array, where: Mask) -> Array:
@@ -30,7 +30,7 @@ def last(t_s: Array, where: Mask) -> Array:
 
 
 def tpot(t_s: Array, tokens: Array) -> Array:
-    """Time per output token after the first chunk: (t_last - t_first) / (N - n_1); METRICS `tpot_s`.
+    """Time per output token after the first chunk: (t_last - t_first) / (N - n_1).
 
     Counting from the first chunk's tokens keeps it right where chunks hold several tokens.
     """
@@ -125,9 +125,7 @@ def qoe(t_s: Array, chars: Array, pace: Array, ttft_expected_s: float) -> Array:
     got = (chars * (horizon[:, None] - begin - chars / (2 * pace[:, None]))).sum(axis=1)
     since = np.maximum(horizon - ttft_expected_s, 0.0)
     ramp = total / pace
-    wanted = np.where(
-        since <= ramp, pace * since**2 / 2, total * ramp / 2 + total * (since - ramp)
-    )
+    wanted = np.where(since <= ramp, pace * since**2 / 2, total * ramp / 2 + total * (since - ramp))
     ratio = np.where(wanted > 0, got / np.where(wanted > 0, wanted, 1.0), 1.0)
     return np.where(np.isnan(reading.wait_s), np.nan, np.minimum(ratio, 1.0))
 

@@ -25,7 +25,7 @@ Z95 = 1.6448536269514722
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Seconds: `median_s * exp(sigma * z)`, plus with `stall_probability` an Exp(`stall_mean_s`)."""
+    """Seconds: `median_s * exp(sigma * z)`, now and then plus an exponential stall."""
 
     median_s: float
     sigma: float = 0.0

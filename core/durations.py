@@ -100,7 +100,8 @@ class Luck:
 
 def rtt_s(plan: Plan, setting: Setting) -> float:
     """Round-trip time to the model endpoint under this plan's transport."""
-    return routes()[NEAR_ROUTE].rtt_s if plan.transport.near else setting.route.rtt_s
+    near = plan.transport.near and setting.route.rtt_s > 0
+    return routes()[NEAR_ROUTE].rtt_s if near else setting.route.rtt_s
 
 
 def connect_s(plan: Plan, setting: Setting, step_id: str) -> float:
@@ -117,8 +118,9 @@ def connect_s(plan: Plan, setting: Setting, step_id: str) -> float:
 
 
 def new_connection_s(plan: Plan, setting: Setting) -> float:
-    """What a new connection costs before the call."""
-    return 2 * rtt_s(plan, setting) + DNS_S
+    """What a new connection costs before the call; nothing on the machine itself."""
+    travel = rtt_s(plan, setting)
+    return 2 * travel + DNS_S if travel > 0 else 0.0
 
 
 def llm_spell(
@@ -167,10 +169,8 @@ def _call(
 ) -> Spell:
     """One attempt: connect and travel, TTFT with its growth, then tokens one after the other."""
     tier = plan.transport.fast_tier
-    wait = luck.draw(model.ttft(), step_id, "ttft" + suffix)
-    tpot = luck.draw(model.tpot(), step_id, "tpot" + suffix) / (FAST_TIER_SPEED if tier else 1.0)
-    uncached = counted.tokens_in - counted.reusable
-    first = before + wait + PER_1K_TOK_S * uncached / 1000
+    first, tpot = _paces(model, step_id, counted, luck, before, suffix)
+    tpot = tpot / (FAST_TIER_SPEED if tier else 1.0)
     cost = cost_usd(model, counted) * (FAST_TIER_PRICE if tier else 1.0)
     none = np.zeros(luck.n, dtype=bool)
     return Spell(
@@ -189,6 +189,25 @@ def _call(
         counted.rejected,
         cost,
     )
+
+
+def _paces(
+    model: Profile, step_id: str, counted: Counted, luck: Luck, before: float, suffix: str
+) -> tuple[Array, Array]:
+    """When the first token is there, and seconds per token from there on, (n,) each.
+
+    A calibrated model follows its law: both times depend on the call's size, and one factor of
+    chance, that of the fit, is on both.
+    """
+    uncached = counted.tokens_in - counted.reusable
+    if model.law is None:
+        wait = luck.draw(model.ttft(), step_id, "ttft" + suffix)
+        tpot = luck.draw(model.tpot(), step_id, "tpot" + suffix)
+        return before + wait + PER_1K_TOK_S * uncached / 1000, tpot
+    factor = luck.draw(Latency(1.0, model.spread), step_id, "pace" + suffix)
+    out = np.maximum(counted.tokens_out, 2.0)
+    first = before + factor * model.law.ttft_s(uncached, counted.reusable)
+    return first, factor * model.law.decode_s(uncached, counted.reusable, out) / (out - 1.0)
 
 
 def cost_usd(model: Profile, counted: Counted) -> Array:

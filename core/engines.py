@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -14,12 +14,25 @@ from core.errors import InputError
 from core.execute import Engine, Model
 from core.local.models import ROLES, locate
 from core.local.provider import LocalProvider
-from core.profiles import PER_1K_TOK_S, Profile, Setting, models
+from core.profiles import DEFAULT_LARGE, DEFAULT_SMALL, PER_1K_TOK_S, Profile, Setting, models
 from core.providers import catalogue
 from core.providers.base import CallRequest, Chunk, Message, Provider
+from core.providers.capabilities import split_effort
 
 ENGINES = ("local", "openai", "openai-responses", "anthropic", "compatible", "emulator")
 """Every engine of a real run, in the order in which people see them."""
+
+DEFAULT_MODELS: Mapping[str, tuple[str, str]] = {
+    "local": ("large", "small"),
+    "openai": (DEFAULT_LARGE, DEFAULT_SMALL),
+    "openai-responses": (DEFAULT_LARGE, DEFAULT_SMALL),
+    "anthropic": ("claude-sonnet-5 (no thinking)", "claude-haiku-4-5 (no thinking)"),
+    "emulator": (DEFAULT_LARGE, DEFAULT_SMALL),
+}
+"""Large and small model where none are named; a compatible server's names are its own.
+
+They are named as profiles are, with the effort: providers split that off, an emulator needs it.
+"""
 
 SHORT_CALL_S = 120.0
 """Longest time a warming call may take, engine start included."""
@@ -48,6 +61,16 @@ class Target:
         for role, name in (("large", self.large), ("small", self.small)):
             if not name.strip() and self.engine != "emulator":
                 raise InputError(f"{self.engine} needs the name of a model in the {role} role")
+
+
+def named(engine: str, large: str = "", small: str = "") -> Target:
+    """Return the target of an engine by name, or of a compatible server by its URL.
+
+    Keys come from the environment. Raises InputError.
+    """
+    url = engine if "://" in engine else None
+    usual = DEFAULT_MODELS.get("compatible" if url else engine, ("", ""))
+    return Target("compatible" if url else engine, large or usual[0], small or usual[1], url)
 
 
 async def opened(target: Target, setting: Setting) -> Engine:
@@ -103,13 +126,13 @@ async def warm_up(engine: Engine) -> None:
 
 
 def priced(provider: str, name: str) -> Profile | None:
-    """Return the published prices of a model by the name its API takes, None where there are none.
+    """Return the profile that holds a model's prices, None where none are published.
 
-    The same model has a row for each effort; their prices are the same.
+    A model has a row for each effort; their prices are the same.
     """
-    vendor = provider.removesuffix("-responses")
+    vendor, model = provider.removesuffix("-responses"), split_effort(name)[0]
     for profile in models().values():
-        if profile.provider == vendor and profile.name.split(" ")[0] == name:
+        if profile.provider == vendor and split_effort(profile.name)[0] == model:
             return profile
     return None
 
@@ -179,16 +202,14 @@ class _Hosting:
 
 async def _emulated(target: Target, setting: Setting) -> Engine:
     """Both roles on a running emulator, or each on one of its own at its profile's pace."""
-    providers: list[Provider] = []
+    first = await _emulator(target, setting.large)
     try:
-        for profile in (setting.large, setting.small):
-            providers.append(await _emulator(target, profile))
+        providers = (first, await _emulator(target, setting.small))
     except BaseException:
-        for provider in providers:
-            await provider.aclose()
+        await first.aclose()
         raise
     large, small = (
-        Model(provider, profile.name.split(" ")[0], profile)
+        Model(provider, profile.name, profile)
         for provider, profile in zip(providers, (setting.large, setting.small), strict=True)
     )
     return Engine("emulator", large, small, scripted=target.scripted)

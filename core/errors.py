@@ -48,7 +48,9 @@ class InvalidPlan(InputError):
 class InvalidData(InputError):
     """A data file is broken."""
 
-    def __init__(self, source: str, problem: str, *, line: int | None = None, key: str = "") -> None:
+    def __init__(
+        self, source: str, problem: str, *, line: int | None = None, key: str = ""
+    ) -> None:
         """`source` names the file, `line` counts from 1, `key` is the entry at fault."""
         where = source if line is None else f"{source}:{line}"
         super().__init__(f"{where}: {key + ': ' if key else ''}{problem}")

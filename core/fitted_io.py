@@ -60,6 +60,24 @@ def saved(folder: Path | None = None) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in _folder(folder).glob("*.json")))
 
 
+def delete(name: str, folder: Path | None = None) -> None:
+    """Remove a saved profile; none under that name is fine.
+
+    Raises:
+        InputError: the name cannot be a file name, or the file cannot be removed.
+    """
+    path = _path(name, folder)
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot remove the profile {path}: {error}") from error
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that cannot be a file name. Raises InputError."""
+    _path(name, None)
+
+
 def _folder(folder: Path | None) -> Path:
     return folder or user_dir("data") / "fitted"
 

@@ -190,7 +190,9 @@ def measured(scenario: Scenario) -> bool:
 @lru_cache(maxsize=8)
 def _cosines(scenario: Scenario) -> Array:
     """Measured similarity of each two requests, (m, m); -1 where it was not measured."""
-    return _matrix(scenario, {pair: cosine for pair, (cosine, _) in _table(scenario.id).items()}, -1)
+    return _matrix(
+        scenario, {pair: cosine for pair, (cosine, _) in _table(scenario.id).items()}, -1
+    )
 
 
 @lru_cache(maxsize=8)

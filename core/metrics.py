@@ -19,7 +19,7 @@ from core.errors import UnknownName
 from core.timeline import State, Timeline
 
 READING_EN_CPS = 16.7
-"""Reading pace, non-space characters/s. Source: Brysbaert 2019, 238 words/min, silent, non-fiction."""
+"""Reading pace, non-space characters/s. Source: Brysbaert 2019, 238 words/min, silent reading."""
 
 READING_KO_CPS = 9.0
 """Reading pace, syllables/s. Source: Rhiu 2017, 8 to 10; a weak source."""

@@ -214,9 +214,7 @@ def units(output: Output) -> tuple[Unit, ...]:
     return tuple(found)
 
 
-def _text_units(
-    text: str, span: Span, ends: tuple[int, ...], piece: int
-) -> list[Unit]:
+def _text_units(text: str, span: Span, ends: tuple[int, ...], piece: int) -> list[Unit]:
     """One unit a token; a token that ends a sentence closes it, the last one always does."""
     body = text[span.start : span.end]
     stops = {span.start + m.start() for m in SENTENCE_END.finditer(body)} | {span.end}

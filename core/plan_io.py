@@ -148,7 +148,9 @@ def _tuple(args: tuple[Any, ...], data: object, place: _Place) -> tuple[Any, ...
     kinds = [args[0]] * len(data) if args[-1] is Ellipsis else list(args)
     if len(kinds) != len(data):
         raise place.error(f"{len(kinds)} entries are expected, not {len(data)}")
-    return tuple(_build(k, d, place.at(i)) for i, (k, d) in enumerate(zip(kinds, data, strict=True)))
+    return tuple(
+        _build(k, d, place.at(i)) for i, (k, d) in enumerate(zip(kinds, data, strict=True))
+    )
 
 
 def _dataclass(cls: type, data: object, place: _Place) -> Any:

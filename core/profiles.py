@@ -15,8 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
+from core import fitted_io
 from core.dists import Latency
 from core.errors import InputError, InvalidData, UnknownName
+from core.fitted import FittedProfile, Law
 
 T = TypeVar("T")
 
@@ -42,6 +44,9 @@ FAST_TIER_PRICE = 2.0
 """A provider's fast tier. Source: up to 2.5x the tokens/s at 2 to 2.5x the price; lower ends."""
 
 DEFAULT_LARGE, DEFAULT_SMALL = "gpt-5.5 (none)", "gpt-5.4-mini (none)"
+FITTED = "fitted:"
+"""What the names of calibrated models begin with."""
+
 DEFAULT_ROUTE = "same region > same region"
 NEAR_ROUTE = DEFAULT_ROUTE
 
@@ -70,7 +75,10 @@ class PromptCaching:
 class Profile:
     """Latency and price of one (model, effort) pair. Seconds, tokens/s, USD per million tokens.
 
-    None means that no figure was found; such a model may be listed but not simulated.
+    None means that no figure was found; such a model may be listed but not simulated. `law`: how
+    its times grow with the call, where it was calibrated: then they follow from it and not from the
+    figures above, which only describe it. `spread`: that of the law, the standard deviation of a
+    call's log time.
     """
 
     name: str
@@ -85,6 +93,13 @@ class Profile:
     source_date: str
     predictions: bool
     caching: PromptCaching
+    law: Law | None = None
+    spread: float = 0.0
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it was calibrated on an engine rather than published."""
+        return self.law is not None
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -121,6 +136,10 @@ class Route:
     rtt_s: float
     source: str
     source_date: str
+
+
+MEASURED_ROUTE = Route("as measured", 0.0, "the path is in the calibrated times", "")
+"""The path to calibrated models: their times count from the request's last byte on this side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,24 +207,74 @@ def _at_median(setting: Setting) -> Setting:
     return replace(setting, certain=True)
 
 
-@lru_cache(maxsize=256)
 def setting(
     large: str = DEFAULT_LARGE, small: str = DEFAULT_SMALL, route: str = DEFAULT_ROUTE
 ) -> Setting:
-    """The setting of two models and a network path by name.
+    """The setting of two models and a network path by name; `fitted:NAME` is a calibrated model.
+
+    Between two calibrated models there is no path to add: it was in what was measured.
 
     Raises:
         UnknownName: no such model or path.
         InputError: a model without the figures a simulation needs.
     """
-    chosen = []
-    for name in (large, small):
-        profile = pick("model", name, models())
-        if profile.missing:
-            lacks = " and ".join(profile.missing)
-            raise InputError(f"model {name!r} cannot be simulated: no published {lacks}")
-        chosen.append(profile)
-    return Setting(chosen[0], chosen[1], pick("route", route, routes()), services())
+    path, chosen = pick("route", route, routes()), (model(large), model(small))
+    measured = all(profile.fitted for profile in chosen)
+    return _setting(*chosen, MEASURED_ROUTE if measured else path)
+
+
+@lru_cache(maxsize=256)
+def _setting(large: Profile, small: Profile, route: Route) -> Setting:
+    return Setting(large, small, route, services())
+
+
+def model(name: str) -> Profile:
+    """A published model by name, or a calibrated one by `fitted:NAME`.
+
+    Raises:
+        UnknownName: no such model.
+        InputError: it lacks the figures a simulation needs.
+    """
+    if name.startswith(FITTED):
+        return fitted(name.removeprefix(FITTED))
+    profile = pick("model", name, models())
+    if profile.missing:
+        lacks = " and ".join(profile.missing)
+        raise InputError(f"model {name!r} cannot be simulated: no published {lacks}")
+    return profile
+
+
+def fitted(name: str) -> Profile:
+    """The calibrated model saved under this name. Raises: as `core.fitted_io.load`."""
+    return profile_of(fitted_io.load(name))
+
+
+def profile_of(found: FittedProfile) -> Profile:
+    """A calibrated model as a profile: its law gives the times; prices are the published ones.
+
+    The local engine drafts from predictions and reuses any prefix to the token.
+    """
+    local, law = found.provider == "local", found.law
+    context = float(PUBLISHED_PROMPT_TOK)
+    priced = next(
+        (p for p in models().values() if found.model in (p.name, p.name.split(" ")[0])), None
+    )
+    return Profile(
+        FITTED + found.name,
+        found.provider,
+        law.ttft_s(context, 0.0),
+        None,
+        1.0 / max(law.per_output_s + law.per_output_pair_s * context, 1e-9),
+        priced.input_price if priced else None,
+        priced.cached_price if priced else None,
+        priced.output_price if priced else None,
+        f"fitted on {found.machine}",
+        found.date[:10],
+        predictions=local or (priced is not None and priced.predictions),
+        caching=PromptCaching(1, 1) if local or priced is None else priced.caching,
+        law=law,
+        spread=found.spread,
+    )
 
 
 def pick(kind: str, name: str, table: Mapping[str, T]) -> T:

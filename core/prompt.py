@@ -46,7 +46,9 @@ class Prompt:
         return sum(tokens.count(m.text) + PER_MESSAGE_TOK for m in static)
 
 
-def render(signature: Signature, request: Request, *, without: frozenset[str] = frozenset()) -> Prompt:
+def render(
+    signature: Signature, request: Request, *, without: frozenset[str] = frozenset()
+) -> Prompt:
     """The messages of one call for one request.
 
     `without` names inputs whose step was skipped or gave up: their section is left out. A naive
@@ -59,10 +61,10 @@ def render(signature: Signature, request: Request, *, without: frozenset[str] = 
         if i.value not in without and (text := input_text(i, request))
     )
     if signature.static_first:
-        return Prompt((Message("system", f"{signature.task}\n\n{fixed}"), Message("user", sections)), 1)
-    return Prompt(
-        (Message("system", signature.task), Message("user", f"{sections}\n\n{fixed}")), 1
-    )
+        return Prompt(
+            (Message("system", f"{signature.task}\n\n{fixed}"), Message("user", sections)), 1
+        )
+    return Prompt((Message("system", signature.task), Message("user", f"{sections}\n\n{fixed}")), 1)
 
 
 def fixed_text(signature: Signature) -> str:
@@ -88,7 +90,7 @@ def output_instructions(signature: Signature) -> str:
     if signature.form is Form.TEXT:
         return signature.fields[0].description
     lead = (
-        "Write one JSON object per line: first every list entry on a line of its own, then the rest."
+        "Write one JSON object per line: first each list entry on a line of its own, then the rest."
         if signature.form is Form.JSONL
         else "Answer with one JSON object with these keys, in this order:"
     )
@@ -177,7 +179,7 @@ def _passage(document: Document, body: str) -> str:
 
 
 def pruned(document: Document, request: Request) -> str:
-    """The sentences of a document that share a word with the question, verbatim; the first always."""
+    """The sentences of a document that share words with the question; the first always."""
     asked = _words(f"{request.values.get('query', '')} {request.message}")
     parts = sentences(document.text)
     kept = [s for i, s in enumerate(parts) if i == 0 or len(_words(s) & asked) >= 2]

@@ -49,8 +49,15 @@ class Lane(TypedDict):
     marks: dict[str, Number]
 
 
-MARKS = ("ack_s", "first_visible_s", "first_useful_s", "done_s", "total_s", "reader_done_s",
-         "reader_wait_s")
+MARKS = (
+    "ack_s",
+    "first_visible_s",
+    "first_useful_s",
+    "done_s",
+    "total_s",
+    "reader_done_s",
+    "reader_wait_s",
+)
 
 
 def lane(timeline: Timeline, scenario: Scenario, lang: str, reader: Reader, row: int = -1) -> Lane:
@@ -121,4 +128,3 @@ def spans(timeline: Timeline, scenario: Scenario, lang: str, row: int) -> list[S
 def number(value: float) -> Number:
     """The value, or None where there is none: JSON knows no NaN, and none is not 0."""
     return None if math.isnan(value) else value
-

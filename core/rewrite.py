@@ -198,9 +198,7 @@ def differences(before: Plan, after: Plan) -> tuple[Note, ...]:
         notes += _step_differences(old[step_id], new[step_id])
     if before.transport != after.transport:
         notes.append(Note.of("change.transport"))
-    freed = [
-        s.id for s in after.steps if s.id in old and len(s.after) < len(old[s.id].after)
-    ]
+    freed = [s.id for s in after.steps if s.id in old and len(s.after) < len(old[s.id].after)]
     if freed:
         notes.append(Note.of("change.freed", steps=", ".join(freed)))
     return tuple(notes)

@@ -119,7 +119,9 @@ class Timeline:
         return np.where(self.failed, np.nan, total)
 
 
-def critical_path(timeline: Timeline, row: int, *, to_first_visible: bool = False) -> tuple[str, ...]:
+def critical_path(
+    timeline: Timeline, row: int, *, to_first_visible: bool = False
+) -> tuple[str, ...]:
     """Steps that own the wait of one request, first to last: walking back with `<=`.
 
     To the end, or to the first visible answer (where a streaming step counts by its first output).

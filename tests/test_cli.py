@@ -1,4 +1,4 @@
-"""The command line as a user meets it: contract of its JSON, one line and exit code 2 for bad input."""
+"""The command line as a user meets it: its JSON, its exit codes, one line for bad input."""
 
 from __future__ import annotations
 
@@ -28,9 +28,16 @@ def parsed(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 
 def test_simulate_json_keeps_its_contract(capsys: pytest.CaptureFixture[str]) -> None:
-    found = parsed(capsys, "simulate", "support", "--with", "streaming,chunking,caching", "--n", "300")
+    found = parsed(
+        capsys, "simulate", "support", "--with", "streaming,chunking,caching", "--n", "300"
+    )
     assert found["schema"] == 1
-    assert (found["scenario"], found["engine"], found["n"], found["seed"]) == ("support", "simulated", 300, 0)
+    assert (found["scenario"], found["engine"], found["n"], found["seed"]) == (
+        "support",
+        "simulated",
+        300,
+        0,
+    )
     assert found["models"]["large"]["source_date"]
     assert found["baseline"]["techniques"] == []
     assert set(found["variant"]["techniques"]) == {"streaming", "chunking", "caching"}
@@ -75,7 +82,9 @@ def test_tables_for_people(capsys: pytest.CaptureFixture[str], command: str) -> 
 
 def test_csv_of_events(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "events.csv"
-    code, out, _ = run(capsys, "simulate", "support", "--with", "streaming", "--n", "20", "--csv", str(file))
+    code, out, _ = run(
+        capsys, "simulate", "support", "--with", "streaming", "--n", "20", "--csv", str(file)
+    )
     assert code == 0
     assert "first_visible_s" in out
     rows = file.read_text(encoding="utf-8").splitlines()
@@ -87,7 +96,10 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("simulate", "shop"), "unknown scenario 'shop': valid are support, travel"),
     (("simulate", "support", "--with", "stream"), "did you mean 'streaming'?"),
     (("simulate", "support", "--large", "gpt-9"), "unknown model 'gpt-9'"),
-    (("simulate", "support", "--small", "claude-haiku-5-5 (no thinking)"), "no published tokens_per_s"),
+    (
+        ("simulate", "support", "--small", "claude-haiku-5-5 (no thinking)"),
+        "no published tokens_per_s",
+    ),
     (("simulate", "support", "--route", "Mars"), "unknown route 'Mars'"),
     (("simulate", "support", "--preset", "magic"), "unknown preset 'magic'"),
     (("simulate", "support", "--n", "0"), "must be from 1 to 1,000,000"),
@@ -97,9 +109,18 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("simulate", "support", "--rate", "0"), "--rate is 0.0"),
     (("simulate", "support", "--pace", "99"), "--pace is 99.0"),
     (("simulate", "support", "--request", "r1"), "unknown request 'r1'"),
-    (("simulate", "support", "--with", "caching", "--param", "caching.threshold=2"), "from 0.5 to 1"),
-    (("simulate", "support", "--with", "caching", "--param", "caching.exact=maybe"), "a bool is expected"),
-    (("simulate", "support", "--with", "caching", "--param", "caching.magic=1"), "unknown parameter of caching"),
+    (
+        ("simulate", "support", "--with", "caching", "--param", "caching.threshold=2"),
+        "from 0.5 to 1",
+    ),
+    (
+        ("simulate", "support", "--with", "caching", "--param", "caching.exact=maybe"),
+        "a bool is expected",
+    ),
+    (
+        ("simulate", "support", "--with", "caching", "--param", "caching.magic=1"),
+        "unknown parameter of caching",
+    ),
     (("simulate", "support", "--param", "caching.ttl_h=1"), "not switched on"),
     (("simulate", "support", "--param", "nonsense"), "TECHNIQUE.NAME=VALUE is expected"),
     (("simulate", "support", "--csv", "/nowhere/at/all.csv"), "No such file or directory"),
@@ -149,7 +170,10 @@ def test_broken_toml_and_cyclic_plan(capsys: pytest.CaptureFixture[str], tmp_pat
 def test_as_a_program() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "core", "simulate", "nowhere"],
-        capture_output=True, text=True, check=False, cwd=DATA.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=DATA.parent,
     )
     assert done.returncode == EXIT_INPUT
     assert done.stderr == "error: unknown scenario 'nowhere': valid are support, travel\n"

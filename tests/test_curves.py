@@ -59,9 +59,7 @@ def brute_wait(t: list[float], chars: list[float], pace: float) -> tuple[float, 
     return clock - sum(chars) / pace, longest
 
 
-chunks = st.lists(
-    st.tuples(st.floats(0.0, 2.0), st.integers(1, 40)), min_size=1, max_size=30
-)
+chunks = st.lists(st.tuples(st.floats(0.0, 2.0), st.integers(1, 40)), min_size=1, max_size=30)
 
 
 @given(chunks, st.floats(1.0, 60.0))
@@ -85,11 +83,18 @@ def test_padding_changes_nothing(gaps: list[tuple[float, int]], pads: int) -> No
     padded_c = np.concatenate([chars, np.zeros(pads)])
     pace = np.array([16.7])
     for a, b in (
-        (curves.read(t[None], chars[None], pace).wait_s,
-         curves.read(padded_t[None], padded_c[None], pace).wait_s),
-        (curves.qoe(t[None], chars[None], pace, 1.0),
-         curves.qoe(padded_t[None], padded_c[None], pace, 1.0)),
-        (curves.speed_index(t[None], chars[None]), curves.speed_index(padded_t[None], padded_c[None])),
+        (
+            curves.read(t[None], chars[None], pace).wait_s,
+            curves.read(padded_t[None], padded_c[None], pace).wait_s,
+        ),
+        (
+            curves.qoe(t[None], chars[None], pace, 1.0),
+            curves.qoe(padded_t[None], padded_c[None], pace, 1.0),
+        ),
+        (
+            curves.speed_index(t[None], chars[None]),
+            curves.speed_index(padded_t[None], padded_c[None]),
+        ),
         (curves.tpot(t[None], chars[None]), curves.tpot(padded_t[None], padded_c[None])),
     ):
         np.testing.assert_allclose(a, b, rtol=1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,14 +22,31 @@ from core.execute import Done, Engine, Job, Run, Service, execute, merged, repea
 from core.execute.export import jsonl
 from core.execute.news import Appeared, Arrived, News, StepBegan, StepEnded
 from core.metrics import METRICS, Reader, metric
-from core.plan import Cascade, Deadline, Hedge, Plan, Retry, Speculate, Timeout, Transport, When
+from core.plan import (
+    AnswerCache,
+    Cascade,
+    Deadline,
+    Hedge,
+    Input,
+    LlmStep,
+    Plan,
+    Retry,
+    ShowStep,
+    Speculate,
+    Timeout,
+    Transport,
+    When,
+    WorkKind,
+    WorkStep,
+)
 from core.profiles import Setting
 from core.providers.base import ChunkKind, Usage
 from core.request import Document, Value
-from core.signature import Form
+from core.signature import Field, Form, Signature
+from core.simulate import simulate
 from core.text import LANGS, catalogue, say
 from core.timeline import State
-from core.workload import Workload
+from core.workload import Workload, asked_before
 from tests.agreement import events
 from tests.stage import (
     ENOUGH,
@@ -587,3 +605,68 @@ def test_a_run_needs_no_time_of_the_wall() -> None:
         loop.close()
     assert span(found, "say") == pytest.approx((0.0, 1.0, 1.4))
     assert found.calls[0].usage == ENOUGH
+
+
+# --- caches, chance, odd plans -------------------------------------------------------------------
+
+
+def test_an_answer_at_hand_is_shown_at_once_and_nothing_else_runs() -> None:
+    look = WorkStep(
+        "look", WorkKind.COMPUTE, "quick", ("message",), ("missed",),
+        layers=(AnswerCache("exact", 3600.0),),
+    )  # fmt: skip
+    of = plan(look, answer(when=(When("missed"),)))
+    news: list[News] = []
+    by = engine(say=[TALK])
+    known = asked(of)
+    again = asked_before(known.scenario, known.scenario.requests[0])
+    found = run(execute(of, by, where(), again, report=news.append))
+    assert stage(by, "say").asked == []
+    assert (state(found, "look"), state(found, "say")) == (State.CACHED, State.SKIPPED)
+    assert shown_s(found) == pytest.approx([0.2] * len(shown_s(found)))
+    assert "".join(n.text for n in news if isinstance(n, Appeared)) == "Yes. It is."
+    assert found.timeline.hit.tolist() == [True]
+    first = run(execute(of, by, where(), known))
+    assert state(first, "say") is State.RAN
+
+
+def test_the_same_seed_gives_services_the_same_luck_as_in_the_simulator() -> None:
+    of = plan(work("x"), work("y", "slow", "x_value"), answer("y_value"))
+    by_chance = {name: replace(s, p95_s=3 * s.p50_s) for name, s in where().services.items()}
+    chancy = replace(where(), services=by_chance, certain=False)
+    workload = asked(of, x_value="x", y_value="y")
+    ends = set()
+    for seed in range(3):
+        expected = simulate(of, chancy, workload, seed=seed)
+        found = run(execute(of, engine(say=[TALK]), chancy, workload, seed=seed))
+        for step in ("x", "y"):
+            at = expected.column(step)
+            assert span(found, step)[2] == pytest.approx(float(expected.end_s[0, at]))
+        ends.add(span(found, "y")[2])
+    assert len(ends) == 3
+
+
+def test_a_check_waits_only_for_what_it_reads() -> None:
+    check = work("check", "quick", "first", per_piece=True)
+    of = Plan(
+        "stage",
+        (
+            _shown("one", "message", "first"),
+            check,
+            _shown("two", "check_value", "second"),
+            ShowStep("show", ("first", "second"), ("check_value",)),
+        ),
+        ("first", "second"),
+    )
+    by = engine(one=[Play(("A.",))], two=[Play(("B.",))])
+    found = done(of, by, first="A.", second="B.", check_value="ok")
+    assert [(t, x) for t, _, _, x in events(found.timeline)] == [
+        (pytest.approx(1.2), "A."),
+        (pytest.approx(2.2), "B."),
+    ]
+
+
+def _shown(step_id: str, reads: str, gives: str) -> LlmStep:
+    fields = (Field(gives, gives[:1], "shown", "open", "text"),)
+    signature = Signature("Answer.", (), (Input(reads),), fields, form=Form.TEXT)
+    return LlmStep(step_id, signature, stream=True)

@@ -40,7 +40,9 @@ def test_wrong_type_is_named_with_its_place() -> None:
 def test_unknown_kind_lists_the_valid_ones() -> None:
     data = plain()
     data["steps"][1]["kind"] = "oracle"
-    with pytest.raises(InvalidData, match=r"steps\[1\]\.kind: 'oracle' is not one of llm, work, show"):
+    with pytest.raises(
+        InvalidData, match=r"steps\[1\]\.kind: 'oracle' is not one of llm, work, show"
+    ):
         from_plain(data)
 
 

@@ -54,8 +54,15 @@ def test_a_reader_meets_their_language(locale: str, lang: Any) -> None:
 
 def test_the_address_restores_the_view() -> None:
     at = opened(
-        pipeline="travel", streaming="false", parallel="false", small_model="false",
-        short_keys="false", caching="true", repeated="true", large="gpt-4.1", pace="2.0",
+        pipeline="travel",
+        streaming="false",
+        parallel="false",
+        small_model="false",
+        short_keys="false",
+        caching="true",
+        repeated="true",
+        large="gpt-4.1",
+        pace="2.0",
     )
     assert at.segmented_control(key="pipeline").value == "travel"
     assert at.toggle(key="caching").value
@@ -129,7 +136,8 @@ def test_a_very_long_message_is_cut_off_by_the_field_or_refused() -> None:
 def test_a_slower_small_model_is_said_to_be_slower() -> None:
     at = opened(large="gpt-4o", small="gpt-4o-mini")
     assert {w.value for w in at.warning} == {
-        text("en", "warning.small_answers_later"), text("en", "warning.small_writes_slower"),
+        text("en", "warning.small_answers_later"),
+        text("en", "warning.small_writes_slower"),
     }
 
 

@@ -96,7 +96,7 @@ def change_line(folder: Path, number: int, edit: str) -> None:
 def test_broken_json_names_the_line(tmp_path: Path) -> None:
     folder = copied(tmp_path)
     change_line(folder, 3, "{")
-    with pytest.raises(InvalidData, match="requests.jsonl:3: "):
+    with pytest.raises(InvalidData, match=r"requests\.jsonl:3: "):
         load(folder)
 
 
@@ -105,7 +105,7 @@ def test_a_missing_reference_names_line_and_key(tmp_path: Path) -> None:
     row = json.loads((folder / "requests.jsonl").read_text(encoding="utf-8").splitlines()[1])
     del row["values"]["response"]
     change_line(folder, 2, json.dumps(row))
-    with pytest.raises(InvalidData, match="requests.jsonl:2: values.response: is missing"):
+    with pytest.raises(InvalidData, match=r"requests\.jsonl:2: values.response: is missing"):
         load(folder)
 
 
@@ -113,14 +113,14 @@ def test_an_unknown_document_names_line_and_id(tmp_path: Path) -> None:
     folder = copied(tmp_path)
     row = json.loads((folder / "requests.jsonl").read_text(encoding="utf-8").splitlines()[0])
     change_line(folder, 1, json.dumps(row | {"doc_ids": ["ghost"]}))
-    with pytest.raises(InvalidData, match="requests.jsonl:1: doc_ids: no document 'ghost'"):
+    with pytest.raises(InvalidData, match=r"requests\.jsonl:1: doc_ids: no document 'ghost'"):
         load(folder)
 
 
 def test_broken_toml_names_the_file(tmp_path: Path) -> None:
     folder = copied(tmp_path)
     (folder / "scenario.toml").write_text("[plan", encoding="utf-8")
-    with pytest.raises(InvalidData, match="scenario.toml: "):
+    with pytest.raises(InvalidData, match=r"scenario\.toml: "):
         load(folder)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.compare import compare, gains, rewritten, typical
-from core.dists import Latency
+from core.dists import Array, Latency
 from core.durations import Luck
 from core.errors import InputError
 from core.metrics import HEADLINE, METRICS, Reader, metric, summaries, summary
@@ -16,14 +16,14 @@ from core.profiles import DNS_S, PER_1K_TOK_S, setting
 from core.scenarios import SCENARIOS, scenario
 from core.simulate import simulate
 from core.techniques import HEADLINE_ORDER, choose
-from core.timeline import State, critical_path
+from core.timeline import State, Timeline, critical_path
 from core.workload import asked_before, call, only, stream
 
 ALL = pytest.mark.parametrize("name", SCENARIOS)
 READER = Reader()
 
 
-def values(timeline, metric_id: str) -> np.ndarray:  # type: ignore[no-untyped-def,type-arg]
+def values(timeline: Timeline, metric_id: str) -> Array:
     return metric(metric_id).compute(timeline, READER)
 
 
@@ -45,9 +45,7 @@ def test_naive_travel_takes_five_to_eight_seconds() -> None:
 
 @ALL
 def test_all_eight_halve_the_readers_wait(name: str) -> None:
-    found = compare(
-        scenario(name), choose(HEADLINE_ORDER), setting(), stream(scenario(name), 2000)
-    )
+    found = compare(scenario(name), choose(HEADLINE_ORDER), setting(), stream(scenario(name), 2000))
     before, after = (np.nanmedian(values(t, "reader_wait_s")) for t in (found.before, found.after))
     assert after <= before / 2
 
@@ -105,7 +103,8 @@ def test_same_seed_same_numbers_whatever_else_is_in_the_plan() -> None:
     changed = simulate(short, where, workload, seed=5)
     c = naive.column("moderate")
     np.testing.assert_array_equal(
-        (naive.end_s - naive.start_s)[:, c].round(9), (changed.end_s - changed.start_s)[:, c].round(9)
+        (naive.end_s - naive.start_s)[:, c].round(9),
+        (changed.end_s - changed.start_s)[:, c].round(9),
     )
 
 
@@ -149,7 +148,9 @@ def test_chunking_without_streaming_says_why_it_does_nothing() -> None:
 def test_a_small_model_that_is_slower_is_said_to_be() -> None:
     where = setting("gpt-4o", "gpt-4o-mini")
     assert where.warnings == ("small_answers_later", "small_writes_slower")
-    found = typical(scenario("support"), scenario("support").requests[0], choose(["small_model"]), where)
+    found = typical(
+        scenario("support"), scenario("support").requests[0], choose(["small_model"]), where
+    )
     assert found.after.total_s[0] > found.before.total_s[0]
 
 
@@ -168,7 +169,9 @@ def test_failures_are_counted_and_show_nothing(name: str) -> None:
 
 @ALL
 def test_critical_path_covers_the_naive_plan(name: str) -> None:
-    timeline = simulate(scenario(name).plan, setting(), only(scenario(name), scenario(name).requests[0]))
+    timeline = simulate(
+        scenario(name).plan, setting(), only(scenario(name), scenario(name).requests[0])
+    )
     ran = [s for i, s in enumerate(timeline.step_ids) if timeline.state[0, i] != State.SKIPPED]
     assert list(critical_path(timeline, 0)) == ran
 
@@ -194,7 +197,10 @@ def test_percentiles_only_from_enough_requests() -> None:
 def test_gains_of_a_set() -> None:
     base = scenario("support")
     chosen = choose(["streaming", "chunking", "small_model"])
-    found = {g.technique: g for g in gains(base, chosen, setting(), stream(base, 200), "reader_wait_s", READER)}
+    found = {
+        g.technique: g
+        for g in gains(base, chosen, setting(), stream(base, 200), "reader_wait_s", READER)
+    }
     assert found["chunking"].alone is None  # it needs streaming
     assert found["small_model"].within is not None
     assert found["small_model"].within.difference < 0

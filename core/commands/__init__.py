@@ -6,7 +6,16 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.commands import advise, bench, catalogues, simulate
+from core.commands import (
+    advise,
+    bench,
+    calibrate,
+    catalogues,
+    emulate,
+    models,
+    run,
+    simulate,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,5 +37,13 @@ COMMANDS: tuple[Command, ...] = (
         simulate.arguments, simulate.run,
     ),
     Command("advise", "say what to do first", advise.arguments, advise.run),
+    Command("run", "measure both plans on a real engine", run.arguments, run.run),
+    Command(
+        "emulate", "serve a model's pace on this machine", emulate.arguments, emulate.run
+    ),
+    Command(
+        "calibrate", "fit a latency profile to an engine", calibrate.arguments, calibrate.run
+    ),
+    Command("models", "list or get the local engine's weights", models.arguments, models.run),
     Command("bench", "measure the engine on this machine", bench.arguments, bench.run),
 )

@@ -28,9 +28,13 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--slo", type=float, help="p95 of the goal in seconds to keep")
     parser.add_argument("--budget", type=float, help="mean cost of a request in USD to keep")
     parser.add_argument("--max-changes", type=int, help="at most this many techniques")
-    parser.add_argument("--no-quality-risk", action="store_true", help="nothing that may hurt answers")
+    parser.add_argument(
+        "--no-quality-risk", action="store_true", help="nothing that may hurt answers"
+    )
     parser.add_argument("--no-infrastructure", action="store_true", help="nothing new to run")
-    parser.add_argument("--headline", action="store_true", help="only the eight headline techniques")
+    parser.add_argument(
+        "--headline", action="store_true", help="only the eight headline techniques"
+    )
     parser.add_argument("--large", default=DEFAULT_LARGE, help="model in the large role")
     parser.add_argument("--small", default=DEFAULT_SMALL, help="model in the small role")
     parser.add_argument("--route", default=DEFAULT_ROUTE, help="network path, 'FROM > TO'")
@@ -113,8 +117,10 @@ def _outcome(bench: Bench, o: Outcome) -> dict[str, object]:
 
 def _print(bench: Bench, found: Advice, shares: Attribution) -> None:
     best, kept = found.best, "" if found.met else " (no set keeps the limits)"
-    print(f"{bench.scenario.id}: {bench.goal} p50 {found.naive.p50_s:.2f} s -> {best.p50_s:.2f} s"
-          f"{kept}; {found.considered} sets, {found.simulated} plans simulated")
+    print(
+        f"{bench.scenario.id}: {bench.goal} p50 {found.naive.p50_s:.2f} s -> {best.p50_s:.2f} s"
+        f"{kept}; {found.considered} sets, {found.simulated} plans simulated"
+    )
     by_id = {s.technique: s for s in shares.shares}
     rows, before = [], found.naive
     for step in found.roadmap:

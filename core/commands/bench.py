@@ -4,34 +4,36 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from core.bench import BENCHES, Bench, bench
+from core import bench
 from core.commands.output import Cell, as_json, table
-from core.errors import InputError
+from core.errors import InputError, UnknownName
 
 SHARE = frozenset(("k", "n", "share", "low", "high"))
 """What a counted share holds: shown in one cell."""
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Which benches, all of the quick ones where none are named; the data they may measure on."""
-    names = ", ".join(b.id for b in BENCHES)
+    """Which benches, all of the quick ones where none are named; the data they may count on."""
+    quick, slow = ", ".join(bench.BENCHES), ", ".join(bench.DATA_BENCHES)
+    parser.add_argument("names", nargs="*", help=f"of {quick} (all where none are named), {slow}")
+    takers = ", ".join(bench.READS_DATA)
     parser.add_argument(
-        "names", nargs="*", help=f"of {names}; all quick ones where none are named"
-    )
-    data = ", ".join(b.id for b in BENCHES if b.takes_data)
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help=f"public questions to measure on too ({data})"
+        "--data", type=Path, metavar="DIR", help=f"public questions to count on too ({takers})"
     )
 
 
 def run(given: Namespace) -> None:
     """Run the named benches and print their figures."""
-    chosen = [bench(name) for name in given.names] or [b for b in BENCHES if b.is_quick]
+    valid = (*bench.BENCHES, *bench.DATA_BENCHES)
+    for name in given.names:
+        if name not in valid:
+            raise UnknownName("bench", name, valid)
+    chosen = given.names or list(bench.BENCHES)
     _check_data(chosen, given.data)
-    found = {b.id: b.run(given.data if b.takes_data else None) for b in chosen}
+    found = {name: _figures(name, given.data) for name in chosen}
     if given.json:
         as_json(found)
         return
@@ -41,14 +43,19 @@ def run(given: Namespace) -> None:
         print()
 
 
-def _check_data(chosen: list[Bench], data: Path | None) -> None:
-    """Say what data does or would do. Raises: InputError for a folder nobody reads or finds."""
-    takers = [b.id for b in chosen if b.takes_data]
+def _figures(name: str, data: Path | None) -> Mapping[str, object]:
+    quick = bench.BENCHES.get(name)
+    return bench.DATA_BENCHES[name](data) if quick is None else quick()
+
+
+def _check_data(chosen: Sequence[str], data: Path | None) -> None:
+    """Say on what data is counted. Raises: InputError for a folder nobody reads or finds."""
+    takers = [name for name in chosen if name in bench.READS_DATA]
     if data is None:
         for name in takers:
             sys.stderr.write(f"{name}: no --data folder, so on the shipped requests alone\n")
     elif not takers:
-        valid = ", ".join(b.id for b in BENCHES if b.takes_data)
+        valid = " and ".join(bench.READS_DATA)
         raise InputError(f"--data {data}: none of these benches reads it; {valid} do")
     elif not data.is_dir():
         raise InputError(f"--data {data}: there is no such folder")

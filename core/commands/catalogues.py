@@ -88,14 +88,25 @@ def profiles(given: Namespace) -> None:
     table(
         ("model", "provider", "TTFT s", "tokens/s", "USD in", "USD out", "source date"),
         [
-            (m.name, m.provider, m.ttft_p50_s, m.tokens_per_s, m.input_price, m.output_price,
-             m.source_date)
+            (
+                m.name,
+                m.provider,
+                m.ttft_p50_s,
+                m.tokens_per_s,
+                m.input_price,
+                m.output_price,
+                m.source_date,
+            )
             for m in models.values()
         ],
     )
     print()
-    table(("route", "RTT s", "source date"),
-          [(r.name, r.rtt_s, r.source_date) for r in routes.values()])
+    table(
+        ("route", "RTT s", "source date"),
+        [(r.name, r.rtt_s, r.source_date) for r in routes.values()],
+    )
     print()
-    table(("service", "p50 s", "p95 s", "basis"),
-          [(s.name, s.p50_s, s.p95_s, s.basis) for s in services.values()])
+    table(
+        ("service", "p50 s", "p95 s", "basis"),
+        [(s.name, s.p50_s, s.p95_s, s.basis) for s in services.values()],
+    )

@@ -31,7 +31,10 @@ def arguments(parser: ArgumentParser) -> None:
     which.add_argument("--preset", default="", help=f"one of {', '.join(PRESETS)}")
     which.add_argument("--all", action="store_true", help="all headline techniques")
     parser.add_argument(
-        "--param", action="append", default=[], metavar="TECHNIQUE.NAME=VALUE",
+        "--param",
+        action="append",
+        default=[],
+        metavar="TECHNIQUE.NAME=VALUE",
         help="a technique's parameter",
     )
     parser.add_argument("--large", default=DEFAULT_LARGE, help="model in the large role")
@@ -50,7 +53,9 @@ def picked(given: Namespace) -> Picked:
     missing = [t for t in params if t not in ids]
     choices = choose(ids, params)
     if missing:
-        raise InputError(f"--param {missing[0]}: this technique is not switched on; add it to --with")
+        raise InputError(
+            f"--param {missing[0]}: this technique is not switched on; add it to --with"
+        )
     where = setting(given.large, given.small, given.route)
     return Picked(found_scenario(given.scenario), choices, where)
 

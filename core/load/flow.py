@@ -129,7 +129,7 @@ def _node(run: Run, step: Step, place: dict[str, int], columns: dict[Column, int
         len(plan.starts_after(step.id)),
         tuple(place[g] for g in guards(step)),
         (none if guarded is None else guarded.refused).tolist(),
-        (none if guarded is None else guarded.misled).tolist(),
+        (none if guarded is None else guarded.misled & ~guarded.refused).tolist(),
         again,
         at_once,
         tuple(place[b] for b in behind if place[b] not in at_once),
@@ -172,7 +172,8 @@ def _shape(step_id: str, attempts: Attempts, end_s: Array, columns: dict[Column,
     done = np.full(len(end_s), -np.inf)
     for main, hedge in pairs:
         done = np.maximum(done, np.where(main.made, _left(main, hedge), -np.inf))
-    tail = np.where(np.isfinite(done), end_s - done, 0.0)
+    known = np.isfinite(done)
+    tail = np.where(known, end_s - np.where(known, done, 0.0), 0.0)
 
     def work(a: Attempt) -> Work:
         column = columns.setdefault((step_id, a.key), len(columns))

@@ -1,4 +1,4 @@
-"""The Playground's controls: pipeline and question, models, toggles, presets. All in the address."""
+"""The Playground's controls: question, models, toggles, presets; all in the address."""
 
 from __future__ import annotations
 

@@ -46,6 +46,8 @@ PAGES: tuple[PageEntry, ...] = (
     PageEntry("labs", "tokens"),
     PageEntry("decide", "advice"),
     PageEntry("decide", "tail"),
+    PageEntry("measure", "live"),
+    PageEntry("measure", "calibrate"),
     PageEntry("about", "method"),
 )
 # Pages of this section stand in the bar themselves, those of the others in a menu per section.

@@ -16,11 +16,13 @@ from core.text import Lang, text
 from pages._ui.view import View
 
 STYLE = """<style>
-.headline { margin: 0; display: grid; gap: .5rem; grid-template-columns: repeat(auto-fit, minmax(7.2rem, 1fr)) }
+.headline { margin: 0 !important; padding: 0; display: grid; gap: .5rem;
+  grid-template-columns: repeat(auto-fit, minmax(7.2rem, 1fr)) }
 .headline > div { border: 1px solid color-mix(in srgb, currentColor 16%, transparent);
   border-radius: .5rem; padding: .45rem .6rem .5rem; min-width: 0 }
 .headline dt { font-size: .8rem; opacity: .78; display: flex; align-items: center; gap: .3rem }
-.headline dt i { width: .45rem; height: .45rem; border-radius: 50%; border: 1.5px solid currentColor }
+.headline dt i { width: .45rem; height: .45rem; border-radius: 50%;
+  border: 1.5px solid currentColor }
 .headline .perceived dt i { background: currentColor }
 .headline dd { margin: 0 }
 .headline .now { font-size: 1.3rem; font-weight: 600; font-variant-numeric: tabular-nums }
@@ -55,9 +57,16 @@ def change(before: float, after: float, m: Metric, lang: Lang) -> tuple[str, str
     if math.isnan(before) or math.isnan(after) or math.isclose(before, after, abs_tol=1e-12):
         return text(lang, "playground.no_change"), "same"
     lower = after < before
-    share = f"{abs(after - before) / before:.0%}" if before else shown(abs(after - before), m.unit, lang)
+    share = (
+        f"{abs(after - before) / before:.0%}"
+        if before
+        else shown(abs(after - before), m.unit, lang)
+    )
     good = lower == (m.better == "lower")
-    return f"{'▼' if lower else '▲'} {share} ({shown(before, m.unit, lang)})", "good" if good else "bad"
+    return (
+        f"{'▼' if lower else '▲'} {share} ({shown(before, m.unit, lang)})",
+        "good" if good else "bad",
+    )
 
 
 def shown(value: float, unit: str, lang: Lang) -> str:

@@ -8,10 +8,11 @@ from core.advice.answer import Question, headline_answer
 from core.advice.value import ADVICE_N, ADVICE_SEED
 from pages._ui import controls
 from pages._ui.address import keep_choice
-from pages._ui.advice import asking, best, whole
+from pages._ui.advice import asking, best, parts, whole
 from pages._ui.advice.views import VIEWS
 from pages._ui.lang import tr
 
+parts.leave()
 with st.container(horizontal=True, vertical_alignment="bottom", key="question"):
     scenario = controls.pick_scenario()
     goal = asking.pick_goal()

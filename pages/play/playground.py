@@ -15,8 +15,8 @@ from core.scenarios import Scenario
 from core.text import say
 from pages._ui import controls, headline
 from pages._ui.address import keep_choice
-from pages._ui.lang import language, tr
 from pages._ui.lanes import payload
+from pages._ui.lang import language, tr
 from pages._ui.race import race
 from pages._ui.sections import SECTIONS
 from pages._ui.view import View

@@ -1,4 +1,4 @@
-"""The Playground as its readers see it: first visit, toggles, the race that goes on, phone, Korean."""
+"""The Playground as its readers see it: first visit, toggles, links, phone, Korean."""
 
 from __future__ import annotations
 

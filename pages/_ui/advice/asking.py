@@ -11,6 +11,7 @@ from core.techniques import HEADLINE_ORDER, TECHNIQUES, technique
 from pages._ui.address import keep_choice, keep_choices
 from pages._ui.advice import parts
 from pages._ui.advice.parts import table
+from pages._ui.controls import OTHERS
 from pages._ui.lang import tr
 from pages._ui.sections.figures import PER_REQUESTS
 from pages._ui.sections.look import escaped
@@ -19,6 +20,8 @@ ANY = "any"
 MOST_CHANGES = 8
 LEVELS: tuple[Level, ...] = tuple(WEIGHT)
 SCOPES = ("eight", "all")
+
+ALL = (*HEADLINE_ORDER, *OTHERS)
 
 _JUDGED = "levels"
 """Techniques judged otherwise than in the catalogue, in the address: `levels=hedge.low.none,...`"""
@@ -135,7 +138,7 @@ def _judge(judged: dict[str, tuple[Level, Level]]) -> None:
     st.caption(tr("advice.judge_help"))
     chosen = st.selectbox(
         tr("advice.technique"),
-        _ids(),
+        ALL,
         key="judged_technique",
         format_func=lambda t: tr(f"technique.{t}.title"),
     )
@@ -156,12 +159,6 @@ def _judge(judged: dict[str, tuple[Level, Level]]) -> None:
     parts.draw(_classes(judged))
 
 
-def _ids() -> tuple[str, ...]:
-    """All techniques, the headline ones first."""
-    others = (t.id for t in TECHNIQUES if not t.headline)
-    return (*HEADLINE_ORDER, *others)
-
-
 def _keep_judgement(technique_id: str) -> None:
     effort, risk = (st.session_state[f"judged_{w}_{technique_id}"] for w in ("effort", "risk"))
     found = technique(technique_id)
@@ -179,7 +176,7 @@ def _forget_judgements() -> None:
 def _classes(judged: dict[str, tuple[Level, Level]]) -> str:
     """A table of the classes in use; what is judged otherwise stands out."""
     rows = []
-    for name in _ids():
+    for name in ALL:
         found = technique(name)
         classes = judged.get(name, (found.effort, found.risk))
         cells = (tr(f"technique.{name}.title"), *(tr(f"advice.level.{c}") for c in classes))

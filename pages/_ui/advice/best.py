@@ -8,7 +8,7 @@ from core.advice.answer import Answer
 from core.advice.value import Outcome
 from core.techniques import TECHNIQUES
 from pages._ui.advice import parts
-from pages._ui.advice.parts import PLAYGROUND, level, name, table, toggles
+from pages._ui.advice.parts import level, name, table
 from pages._ui.lang import language, tr
 from pages._ui.sections.figures import amount, seconds, share, signed_share
 from pages._ui.sections.look import escaped
@@ -23,14 +23,7 @@ def draw(answer: Answer) -> None:
         st.info(tr("advice.nothing_helps"))
         return
     parts.draw(_headline(answer) + _chips(answer) + _figures(naive, best))
-    with st.container(key="advice_open"):
-        st.page_link(
-            PLAYGROUND,
-            label=tr("advice.open"),
-            icon=":material/play_arrow:",
-            query_params=toggles(best.techniques),
-            width="content",
-        )
+    parts.open_button(tr("advice.open"), best.techniques, key="open_best")
     st.caption(_how_found(answer))
 
 

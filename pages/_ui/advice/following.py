@@ -11,7 +11,7 @@ from core.advice.value import Outcome
 from core.techniques import HEADLINE_ORDER
 from pages._ui.address import keep_choices
 from pages._ui.advice import parts
-from pages._ui.advice.parts import PLAYGROUND, added, name, names, table, toggles
+from pages._ui.advice.parts import added, name, names, table
 from pages._ui.controls import FIRST_SCREEN, OTHERS
 from pages._ui.lang import language, tr
 from pages._ui.sections.figures import NONE, amount, seconds
@@ -35,12 +35,8 @@ def draw(answer: Answer) -> None:
     if here.p50_s - first.p50_s >= SAME_S:
         gain = seconds(here.p50_s - first.p50_s, lang)
         st.markdown(tr("advice.next_is", name=name(added(here, first)), gain=gain))
-        st.page_link(
-            PLAYGROUND,
-            label=tr("advice.next_open", name=name(added(here, first))),
-            icon=":material/play_arrow:",
-            query_params=toggles(first.techniques),
-        )
+        label = tr("advice.next_open", name=name(added(here, first)))
+        parts.open_button(label, first.techniques, key="open_next")
     else:
         st.markdown(tr("advice.no_step_helps"))
     parts.draw(_table(answer.question, here, steps))

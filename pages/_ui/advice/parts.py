@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+import streamlit as st
+
 from core.advice.value import WEIGHT, Outcome
-from core.techniques import HEADLINE_ORDER, TECHNIQUES
+from core.techniques import HEADLINE_ORDER
+from pages._ui.controls import OTHERS
 from pages._ui.lang import tr
 from pages._ui.sections.look import draw_html, escaped
 
 PLAYGROUND = "play/playground.py"
+_LEAVE = "open_playground"
 
 
 def draw(body: str) -> None:
@@ -24,9 +28,9 @@ def name(technique_id: str) -> str:
 
 def names(techniques: Iterable[str]) -> str:
     """Techniques in the order people meet them, by name; a word where there is none."""
-    order = [*HEADLINE_ORDER, *(t.id for t in TECHNIQUES if not t.headline)]
     chosen = set(techniques)
-    return ", ".join(name(t) for t in order if t in chosen) or tr("advice.nothing")
+    shown = [name(t) for t in (*HEADLINE_ORDER, *OTHERS) if t in chosen]
+    return ", ".join(shown) or tr("advice.nothing")
 
 
 def level(weight: int) -> str:
@@ -34,11 +38,28 @@ def level(weight: int) -> str:
     return tr(f"advice.level.{next(n for n, w in WEIGHT.items() if w == weight)}")
 
 
-def toggles(techniques: Collection[str]) -> dict[str, str]:
-    """Return the address parameters of the Playground with just these switched on."""
-    on = {t: str(t in techniques).lower() for t in HEADLINE_ORDER}
-    others = [t.id for t in TECHNIQUES if not t.headline and t.id in techniques]
-    return on | {"also": ",".join(others)}
+def open_button(label: str, techniques: Collection[str], *, key: str) -> None:
+    """A button that opens the Playground with just these switched on.
+
+    Not a link: a parameter that says what is the default anyway would not move back a toggle that
+    somebody has moved before.
+    """
+    icon = ":material/play_arrow:"
+    st.button(label, key=key, icon=icon, on_click=_switch, args=(frozenset(techniques),))
+
+
+def leave() -> None:
+    """Open the Playground if such a button was clicked: first of all, before there are toggles."""
+    if st.session_state.pop(_LEAVE, False):
+        st.switch_page(PLAYGROUND)
+
+
+def _switch(techniques: frozenset[str]) -> None:
+    """Set the toggles of the Playground."""
+    st.session_state[_LEAVE] = True
+    for t in HEADLINE_ORDER:
+        st.session_state[t] = t in techniques
+    st.session_state["also"] = [t for t in OTHERS if t in techniques]
 
 
 def added(before: Outcome, after: Outcome) -> str:

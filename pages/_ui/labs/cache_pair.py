@@ -89,7 +89,7 @@ def _questions() -> tuple[str, str]:
                     key=key,
                     max_chars=MAX_CHARS,
                     height=68,
-                    persist_state="session",
+                    bind="query-params",
                 )
             )
     asked, cached = (field.strip()[:MAX_CHARS] for field in fields)

@@ -7,12 +7,14 @@ figures of the models. Without any of them nothing is predicted.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from core import fitted_io
 from core.engines import Target, priced
 from core.errors import InvalidData, UnknownName
 from core.fitted import FittedProfile
+from core.fitted_setting import setting_of
 from core.local.models import listing
 from core.profiles import Profile, Setting
 
@@ -34,15 +36,26 @@ def foresee(target: Target, base: Setting) -> Foresight | None:
         return Foresight(base, "emulated", max(base.large.source_date, base.small.source_date))
     large, small = (fitted(target.engine, name) for name in (target.large, target.small))
     if large is not None and small is not None:
-        from core.fitted_setting import setting_of  # noqa: PLC0415  (filled in below)
-
-        return Foresight(setting_of(large, small, base), "fitted", min(large.date, small.date))
+        return Foresight(_calibrated(large, small, base), "fitted", min(large.date, small.date))
     rows = [priced(target.engine, name) for name in (target.large, target.small)]
     published = [row for row in rows if row is not None and not row.missing]
     if len(published) < len(rows):
         return None
-    setting = replace(base, large=published[0], small=published[1])
+    setting = _with_models(published[0], published[1], base)
     return Foresight(setting, "published", max(p.source_date for p in published))
+
+
+# Settings are compared by identity: the same models shall give the same one.
+
+
+@lru_cache(maxsize=32)
+def _calibrated(large: FittedProfile, small: FittedProfile, base: Setting) -> Setting:
+    return setting_of(large, small, base)
+
+
+@lru_cache(maxsize=32)
+def _with_models(large: Profile, small: Profile, base: Setting) -> Setting:
+    return replace(base, large=large, small=small)
 
 
 def fitted_name(engine: str, model: str) -> str:
@@ -63,11 +76,9 @@ def named(target: Target, base: Setting) -> Setting:
     """Return the setting with the names of the models that are really asked."""
     if target.engine == "emulator":
         return base
-    titles = {state.role: state.name for state in listing()} if target.engine == "local" else {}
-
-    def renamed(profile: Profile, model: str) -> Profile:
-        return replace(profile, name=titles.get(model, model))
-
-    return replace(
-        base, large=renamed(base.large, target.large), small=renamed(base.small, target.small)
+    local = target.engine == "local"
+    titles: dict[str, str] = {s.role: s.name for s in listing()} if local else {}
+    large, small = (titles.get(name, name) for name in (target.large, target.small))
+    return _with_models(
+        replace(base.large, name=large), replace(base.small, name=small), base
     )

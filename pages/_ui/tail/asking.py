@@ -14,7 +14,7 @@ from pages._ui.lang import language, tr
 from pages._ui.sections.figures import metric_name
 from pages._ui.tail.view import LIMITED
 
-RATE, POOL, SLO_S = 1.0, 8, 8.0
+RATE, POOL, SLO_S = 1.0, 8, 6.0
 
 
 def pick_load() -> tuple[float, Capacity]:
