@@ -19,6 +19,7 @@ from core.text import catalogue
 from hosting.compression import CompressedOnce
 from hosting.headers import SecurityHeaders
 from hosting.logs import keep_keys_out_of_logs
+from pages._ui.live import shared
 
 _LOG = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         # A hidden option: it may vanish from Streamlit without notice, or the file was not found.
         _LOG.warning("runner.postScriptGC is on: many visitors at once will wait")
     yield
+    shared.close()
 
 
 def show_error(error: Exception) -> bool:

@@ -90,8 +90,11 @@ def _hedging(name: str) -> Figures:
     for label, share in (("light", 0.1), ("heavy", 0.9)):
         workload = stream(base, 4000, seed=5, rate_per_s=share * bearable_per_s(base.plan))
         p95 = [
-            float(np.nanpercentile(under_load(p, where, workload, Capacity(POOL)).timeline.total_s,
-                                   95))
+            float(
+                np.nanpercentile(
+                    under_load(p, where, workload, Capacity(POOL)).timeline.total_s, 95
+                )
+            )
             for p in (base.plan, hedged)
         ]
         found[f"hedge.{label}.p95_change"] = p95[1] / p95[0] - 1

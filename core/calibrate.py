@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from statistics import median
 
 import numpy as np
 
+from core import tokens
 from core.errors import EngineError, ProviderError
 from core.fitted import (
     FEWEST_SAMPLES,
@@ -27,10 +28,16 @@ from core.fitted import (
     spread_of,
 )
 from core.local.machine import BUSY_SHARE, describe_machine, foreign_share, read_cpu
+from core.output import write
+from core.prompt import render
 from core.providers.base import CallRequest, Chunk, ChunkKind, Message, Provider
+from core.scenarios import scenario
+from core.workload import prompt_tok
 
 ENOUGH = FEWEST_SAMPLES + 1
 """Samples a fit with an error estimate needs: each is predicted from the others."""
+RATIO_PIPELINE, RATIO_TOK = "travel", 800
+"""Where the prompt comes from by which tokens are compared, and how long it may be."""
 GIVE_UP = 1 / 3
 """Share of failed probes from which on the engine is taken to be broken."""
 
@@ -124,13 +131,44 @@ async def calibrate(
             f"{provider.name} {model}: {len(failures)} of {len(probes)} probes failed, the last: "
             f"{failures[-1]}"
         ) from failures[-1]
-    return fit(
+    profile = fit(
         samples,
         name=name or re.sub(r"[^A-Za-z0-9._-]+", "-", f"{provider.name}-{model}")[:64],
         provider=provider.name,
         model=model,
         failed=len(failures),
     )
+    into, out = await token_ratios(provider, model)
+    return replace(profile, input_ratio=into, output_ratio=out)
+
+
+async def token_ratios(provider: Provider, model: str) -> tuple[float, float]:
+    """Return how many tokens of its own a model makes of one of ours, in prompts and in answers.
+
+    One call of a shipped pipeline in English; 1 where the endpoint does not count or fails.
+    """
+    of = scenario(RATIO_PIPELINE)
+    asked = next(r for r in of.requests if r.lang == "en")
+    sized = {prompt_tok(s.signature, asked): s for s in of.plan.llm_steps}
+    counted = max((n for n in sized if n <= RATIO_TOK), default=min(sized))
+    step = sized[counted]
+    request = CallRequest(
+        model=model,
+        messages=render(step.signature, asked).messages,
+        max_tokens=RATIO_TOK,
+        temperature=0.0,
+        scripted_text=write(step.signature, asked.values).text,
+    )
+    try:
+        chunks = await _chunks(provider, request)
+    except EngineError:
+        return 1.0, 1.0
+    usage = next((chunk.usage for chunk in reversed(chunks) if chunk.usage is not None), None)
+    text = "".join(chunk.text for chunk in chunks if chunk.kind is ChunkKind.TEXT)
+    if usage is None or not usage.tokens_in or not usage.tokens_out or not text:
+        return 1.0, 1.0
+    seen = max(usage.tokens_out - (usage.tokens_reasoning or 0), 1)
+    return usage.tokens_in / counted, seen / tokens.count(text)
 
 
 async def measure(

@@ -113,7 +113,8 @@ async def warm_up(engine: Engine) -> None:
 
     Raises EngineError: what keeps it from answering will keep the measured calls from it too.
     """
-    for model in dict.fromkeys((engine.large, engine.small)):
+    asked = {(id(m.provider), m.name): m for m in (engine.large, engine.small)}
+    for model in asked.values():
         request = CallRequest(
             model.name,
             (Message("user", "Say yes."),),

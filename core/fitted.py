@@ -70,6 +70,16 @@ class Law:
         context = uncached + cached + out / 2
         return (out - 1) * (self.per_output_s + self.per_output_pair_s * context)
 
+    def in_tokens(self, input_ratio: float, output_ratio: float) -> Law:
+        """Return the law for other tokens, of which the model makes so many of its own each."""
+        return Law(
+            self.base_s,
+            self.per_token_s * input_ratio,
+            self.per_pair_s * input_ratio**2,
+            self.per_output_s * output_ratio,
+            self.per_output_pair_s * output_ratio * input_ratio,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Slowdown:
@@ -107,7 +117,9 @@ class FittedProfile:
     `spread` is the standard deviation of the log ratio measured/predicted of totals, each sample
     predicted from the others. `busy` tells that others used the machine too much to find enough
     quiet samples, so that all were taken; `foreign` is the median share they had.
-    `largest_context_tok` bounds what was measured: beyond it the law extrapolates.
+    `largest_context_tok` bounds what was measured: beyond it the law extrapolates. The law counts
+    the model's own tokens; `input_ratio` and `output_ratio` are how many it makes of one of ours in
+    English (in Korean some models make several times as many).
     """
 
     name: str
@@ -123,6 +135,8 @@ class FittedProfile:
     foreign: float | None
     largest_context_tok: int
     slowdowns: tuple[Slowdown, ...] = ()
+    input_ratio: float = 1.0
+    output_ratio: float = 1.0
 
     def predict(
         self, uncached: float, cached: float, out: float, *, concurrency: int = 1

@@ -47,7 +47,8 @@ def load(name: str, folder: Path | None = None) -> FittedProfile:
     try:
         data = json.loads(path.read_text())
     except FileNotFoundError as error:
-        raise UnknownName("fitted profile", name, saved(folder)) from error
+        valid = saved(folder) or ("none so far: `calibrate --save NAME` makes one",)
+        raise UnknownName("fitted profile", name, valid) from error
     except (OSError, ValueError) as error:
         raise InvalidData(str(path), f"cannot be read: {error}") from error
     if not isinstance(data, dict) or data.pop("schema", None) != SCHEMA:

@@ -18,6 +18,7 @@ import numpy as np
 from core.dists import Array
 from core.errors import InvalidData
 from core.plan import AnswerCache
+from core.profiles import PromptCaching
 from core.prompt import as_text
 from core.request import Request
 from core.scenarios import DATA, Scenario
@@ -31,6 +32,24 @@ class Hits:
 
     hit: Mask
     served: Ints
+
+
+PROMPT_CACHE_LIFE_S = 300.0
+"""How long a provider keeps an unused prefix. Source: vendors' guides, 5 to 10 minutes."""
+
+
+def warm_prefix(workload: Workload, active: Mask) -> Mask:
+    """Where a provider still keeps the prefix of a call that the `active` requests make."""
+    warm = np.zeros(workload.n, dtype=bool)
+    used = np.flatnonzero(active)
+    warm[used[1:]] = np.diff(workload.arrival_s[used]) <= PROMPT_CACHE_LIFE_S
+    return warm
+
+
+def reusable_tok(rules: PromptCaching, static: Array) -> Array:
+    """How many of so many unchanging tokens at the head of a prompt a provider can reuse."""
+    reach = np.floor(static / rules.step_tok) * rules.step_tok
+    return np.where(static >= rules.minimum_tok, reach, 0.0)
 
 
 @lru_cache(maxsize=64)

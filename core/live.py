@@ -137,8 +137,7 @@ async def race(
         InputError: no or too many repeats.
         EngineError: the warm-up failed. Errors after it are counted, not raised.
     """
-    if not 1 <= repeats <= MOST_REPEATS:
-        raise InputError(f"{repeats} repeats; from 1 to {MOST_REPEATS} are valid")
+    check_repeats(repeats)
     pair = plan_pair(scenario, choices, setting)
     asked = asked_before(scenario, request) if repeated else only(scenario, request)
     track = _Track(pair, engine, setting, asked, tell, 2 * repeats, limit_s)
@@ -149,6 +148,12 @@ async def race(
         for position in rng.permutation(len(SIDES)):
             await track.run(SIDES[position], repeat, seed)
     return track.result(foreign_share(start, read_cpu()))
+
+
+def check_repeats(repeats: int) -> None:
+    """Refuse a number of repeats that makes no sense. Raises InputError."""
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise InputError(f"{repeats} repeats; from 1 to {MOST_REPEATS} are valid")
 
 
 class _Track:

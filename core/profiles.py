@@ -254,7 +254,8 @@ def profile_of(found: FittedProfile) -> Profile:
 
     The local engine drafts from predictions and reuses any prefix to the token.
     """
-    local, law = found.provider == "local", found.law
+    local = found.provider == "local"
+    law = found.law.in_tokens(found.input_ratio, found.output_ratio)
     context = float(PUBLISHED_PROMPT_TOK)
     priced = next(
         (p for p in models().values() if found.model in (p.name, p.name.split(" ")[0])), None

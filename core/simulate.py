@@ -27,17 +27,13 @@ from core.placing import (
     usage,
 )
 from core.plan import Cache, LlmStep, Plan, ShowStep, Step, WorkKind, WorkStep, guards
-from core.profiles import Profile, Setting
+from core.profiles import Setting
 from core.see import Pieces, Source, first_out, visible
 from core.spells import Spell, plain_spell
 from core.timeline import Mask, State, Timeline, Visible
 from core.workload import Call, Display, Ints, Workload, call, display, lead_tok, simple
 
 T = TypeVar("T")
-
-PROMPT_CACHE_LIFE_S = 300.0
-"""How long a provider keeps an unused prefix. Source: vendors' guides, 5 to 10 minutes."""
-
 
 def simulate(plan: Plan, setting: Setting, workload: Workload, *, seed: int = 0) -> Timeline:
     """What happens to each request of the workload under this plan.
@@ -204,16 +200,9 @@ class Run:
         zero = np.zeros(self.workload.n)
         if not step.prompt_cache:
             return zero, zero
-        model: Profile = self.setting.model(step.role)
-        rules = model.caching
         static = np.minimum(numbers.static_tok[self.workload.index], tokens_in)
-        reach = np.floor(static / rules.step_tok) * rules.step_tok
-        reach = np.where(static >= rules.minimum_tok, reach, 0.0)
-        warm = np.zeros(self.workload.n, dtype=bool)
-        used = np.flatnonzero(active)
-        warm[used[1:]] = np.diff(self.workload.arrival_s[used]) <= PROMPT_CACHE_LIFE_S
-        if self.setting.certain:
-            warm[:] = True
+        reach = hits.reusable_tok(self.setting.model(step.role).caching, static)
+        warm = hits.warm_prefix(self.workload, active) | self.setting.certain
         return np.where(warm, reach, 0.0), np.where(warm, 0.0, reach)
 
     def _work(self, step: WorkStep) -> Lane:

@@ -47,9 +47,7 @@ def plain_spell(took: Array, *, ok: Mask) -> Spell:
     n = len(took)
     zero, none = np.zeros(n), np.zeros(n, dtype=bool)
     never = np.full(n, np.inf)
-    return Spell(
-        took, took, took, zero, never, ok, none, none, zero, zero, zero, zero, zero, zero
-    )
+    return Spell(took, took, took, zero, never, ok, none, none, zero, zero, zero, zero, zero, zero)
 
 
 def shared(spell: Spell, key: str, slot: Slot) -> Spell:

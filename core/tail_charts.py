@@ -11,8 +11,14 @@ HEIGHT_PX = 420
 QUIET = "#888888"
 
 KIND_COLORS = {
-    "llm": "#000003", "embed": "#000004", "search": "#000005", "rerank": "#000006",
-    "fetch": "#000007", "compute": "#000008", "show": "#000009", "rest": QUIET,
+    "llm": "#000003",
+    "embed": "#000004",
+    "search": "#000005",
+    "rerank": "#000006",
+    "fetch": "#000007",
+    "compute": "#000008",
+    "show": "#000009",
+    "rest": QUIET,
 }
 """Streamlit puts the colours of the theme's palette in the place of these; see its `ROLES`."""
 
@@ -96,13 +102,21 @@ def _stack_layout(
         "hovermode": "closest",
         "legend": {"orientation": "h", "y": -0.28, "x": 0, "traceorder": "normal"},
         "yaxis": {
-            "range": [0, top], "fixedrange": True, "ticksuffix": words.unit, "zeroline": False,
+            "range": [0, top],
+            "fixedrange": True,
+            "ticksuffix": words.unit,
+            "zeroline": False,
         },
         "annotations": [
             {
                 "text": f"<b>{name}</b>",
-                "xref": "paper", "yref": "paper", "x": k * (width + gap), "y": 1.02,
-                "xanchor": "left", "yanchor": "bottom", "showarrow": False,
+                "xref": "paper",
+                "yref": "paper",
+                "x": k * (width + gap),
+                "y": 1.02,
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "showarrow": False,
             }
             for k, (name, _) in enumerate(sides)
         ],
@@ -110,7 +124,10 @@ def _stack_layout(
     for k in range(len(sides)):
         left = k * (width + gap)
         layout[f"xaxis{k + 1}"] = {
-            "domain": [left, left + width], "anchor": "y", "fixedrange": True, "tickangle": -40,
+            "domain": [left, left + width],
+            "anchor": "y",
+            "fixedrange": True,
+            "tickangle": -40,
         }
     return layout
 
@@ -151,8 +168,14 @@ def load_curves(curves: Sequence[Curve], words: CurveWords, *, now: float, slo_s
     lines.append(_upright(now, QUIET, "solid"))
     lines.append(
         {
-            "type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": slo_s,
-            "y1": slo_s, "line": {"color": QUIET, "width": 1, "dash": "dash"},
+            "type": "line",
+            "xref": "paper",
+            "x0": 0,
+            "x1": 1,
+            "yref": "y",
+            "y0": slo_s,
+            "y1": slo_s,
+            "line": {"color": QUIET, "width": 1, "dash": "dash"},
         }
     )
     return {
@@ -165,11 +188,16 @@ def load_curves(curves: Sequence[Curve], words: CurveWords, *, now: float, slo_s
             "dragmode": False,
             "hovermode": "closest",
             "xaxis": {
-                "title": {"text": words.x}, "range": [0, right], "fixedrange": True,
+                "title": {"text": words.x},
+                "range": [0, right],
+                "fixedrange": True,
                 "zeroline": False,
             },
             "yaxis": {
-                "range": [0, top], "fixedrange": True, "ticksuffix": words.unit, "zeroline": False,
+                "range": [0, top],
+                "fixedrange": True,
+                "ticksuffix": words.unit,
+                "zeroline": False,
             },
             "shapes": lines,
             "annotations": [
@@ -183,7 +211,13 @@ def load_curves(curves: Sequence[Curve], words: CurveWords, *, now: float, slo_s
 
 def _upright(at: float, color: str, dash: str) -> dict[str, object]:
     return {
-        "type": "line", "xref": "x", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1,
+        "type": "line",
+        "xref": "x",
+        "x0": at,
+        "x1": at,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
         "line": {"color": color, "width": 1.5, "dash": dash},
     }
 
@@ -201,10 +235,14 @@ def _line(curve: Curve, words: CurveWords) -> Trace:
     }
 
 
-def _note(
-    text: str, *, x: float, y: float, xref: str, yref: str, anchor: str
-) -> dict[str, object]:
+def _note(text: str, *, x: float, y: float, xref: str, yref: str, anchor: str) -> dict[str, object]:
     return {
-        "text": text, "x": x, "y": y, "xref": xref, "yref": yref, "xanchor": anchor,
-        "yanchor": "bottom", "showarrow": False,
+        "text": text,
+        "x": x,
+        "y": y,
+        "xref": xref,
+        "yref": yref,
+        "xanchor": anchor,
+        "yanchor": "bottom",
+        "showarrow": False,
     }

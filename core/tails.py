@@ -27,7 +27,12 @@ SLOW = 0.95
 """Requests at or above this quantile are the slow ones."""
 
 BANDS: tuple[tuple[float, float], ...] = (
-    (0.0, 0.5), (0.5, 0.75), (0.75, 0.9), (0.9, 0.95), (0.95, 0.99), (0.99, 1.0),
+    (0.0, 0.5),
+    (0.5, 0.75),
+    (0.75, 0.9),
+    (0.9, 0.95),
+    (0.95, 0.99),
+    (0.99, 1.0),
 )
 """Bands of requests in order of the time they took, as quantiles."""
 
@@ -94,9 +99,7 @@ def parts(timeline: Timeline, *, to_first_visible: bool = False) -> Parts:
     return Parts(path, wait)
 
 
-def _reached(
-    timeline: Timeline, rows: Ints, columns: Ints, limit: Array
-) -> Array:
+def _reached(timeline: Timeline, rows: Ints, columns: Ints, limit: Array) -> Array:
     """When each of these steps let the next one go on, (rows, columns)."""
     at = np.ix_(rows, columns)
     end, first = timeline.end_s[at], timeline.first_s[at]
@@ -129,8 +132,12 @@ def owners(found: Parts, step_ids: tuple[str, ...], failed: Mask) -> tuple[Owner
     waiting = wait[slow].mean(axis=0) - wait.mean(axis=0)
     whole = float(excess.sum())
     rows = [
-        Owner(step, float(excess[k]) / whole if whole > 0 else 0.0, float(excess[k]),
-              float(waiting[k]))
+        Owner(
+            step,
+            float(excess[k]) / whole if whole > 0 else 0.0,
+            float(excess[k]),
+            float(waiting[k]),
+        )
         for k, step in enumerate(step_ids)
     ]
     return tuple(sorted(rows, key=lambda o: -o.excess_s))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import CancelledError
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from core.advice.answer import Question, answer, following, headline_answer, headline_runs
+from core.advice.climb import SMALLEST_GAIN_S, Climber
 from core.advice.search import Limits, advise, merit, next_steps, pareto, roadmap
 from core.advice.shapley import exact, sampled
-from core.advice.value import Bench
+from core.advice.value import Bench, Outcome
 from core.profiles import setting
 from core.scenarios import SCENARIOS, scenario
 from core.techniques import HEADLINE_ORDER, technique
@@ -104,3 +108,104 @@ def test_risk_and_effort_can_be_judged_otherwise() -> None:
     strict = Bench(scenario("support"), setting(), n=50, risks={"streaming": "high"})
     assert strict.outcome(("streaming",)).risk == 3
     assert not Limits(no_quality_risk=True).allows(strict, "streaming")
+
+
+# --- more techniques than can be tried in all combinations ---------------------------------------
+
+MANY = (*HEADLINE_ORDER, "keep_alive", "local_router", "service_tier", "fail_fast")
+
+
+def test_climbing_finds_what_trying_all_sets_finds(bench: Bench) -> None:
+    usable = bench.useful(HEADLINE_ORDER)
+    climber = Climber(bench, usable, len(usable), lambda: None)
+    top = climber.exchanged(climber.up((), p50_s), p50_s, merit)
+    sets = [c for k in range(len(usable) + 1) for c in itertools.combinations(usable, k)]
+    assert top.p50_s <= min(bench.outcome(s).p50_s for s in sets) + SMALLEST_GAIN_S
+    assert len(climber.found) < len(sets)
+
+
+def p50_s(outcome: Outcome) -> float:
+    return outcome.p50_s
+
+
+def test_a_climb_keeps_to_the_number_of_changes_and_leaves_out_what_it_must(bench: Bench) -> None:
+    climber = Climber(bench, bench.useful(HEADLINE_ORDER), 2, lambda: None)
+    top = climber.up((), p50_s, without=("streaming",))
+    assert top.changes == 2
+    assert "streaming" not in top.techniques
+
+
+def test_a_large_search_says_how_far_it_is_and_keeps_its_limits(bench: Bench) -> None:
+    told: list[float] = []
+    found = advise(bench, Limits(max_changes=3, no_infrastructure=True), MANY, told.append)
+    assert not found.exhaustive
+    assert found.best.changes <= 3
+    assert not found.best.infrastructure
+    assert found.best in found.tried
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+
+
+def test_a_large_search_prefers_what_keeps_the_service_level(bench: Bench) -> None:
+    free = advise(bench, Limits(max_changes=3), MANY)
+    slo_s = free.best.p95_s * 1.05
+    assert advise(bench, Limits(slo_s=slo_s, max_changes=3), MANY).met
+
+
+def test_a_search_ends_when_whoever_listens_has_heard_enough(bench: Bench) -> None:
+    told: list[float] = []
+
+    def enough(done: float) -> None:
+        told.append(done)
+        if len(told) == 5:
+            raise CancelledError
+
+    with pytest.raises(CancelledError):
+        advise(bench, Limits(), MANY, enough)
+    assert len(told) == 5
+
+
+# --- questions and answers -----------------------------------------------------------------------
+
+
+def test_an_answer_shares_out_the_gain_of_its_best_set() -> None:
+    told: list[float] = []
+    found = answer(Question(scenario("support"), setting()), told.append)
+    gain = found.advice.naive.p50_s - found.advice.best.p50_s
+    assert found.shares.exact
+    assert sum(s.value for s in found.shares.shares) == pytest.approx(gain, abs=1e-9)
+    assert {s.technique for s in found.shares.shares} == found.advice.best.techniques
+    assert told == sorted(told)
+
+
+def test_questions_that_differ_only_in_limits_share_their_runs() -> None:
+    one = Question(scenario("support"), setting())
+    other = Question(scenario("support"), setting(), goal="total_s", limits=Limits(slo_s=3.0))
+    headline_answer(one)
+    runs = headline_runs(one.scenario, one.setting, one.reader)
+    before = runs.simulated
+    headline_answer(other)
+    assert runs.simulated == before
+
+
+def test_nothing_is_advised_that_the_models_do_not_offer() -> None:
+    asked = Question(scenario("travel"), setting())
+    assert "predicted_output" not in asked.bench().useful(HEADLINE_ORDER)
+    offered = Question(scenario("travel"), setting("gpt-4.1"))
+    assert "predicted_output" in offered.bench().useful(HEADLINE_ORDER)
+
+
+def test_effort_and_risk_are_those_judged_here() -> None:
+    judged = Question(scenario("support"), setting(), levels=(("streaming", "high", "none"),))
+    assert judged.classes("streaming") == ("high", "none")
+    assert judged.classes("caching") == ("high", "medium")
+    assert judged.bench().outcome(("streaming",)).effort == 3
+    careful = replace(judged, limits=Limits(no_quality_risk=True))
+    assert headline_answer(careful).advice.best.risk == 0
+
+
+def test_the_next_step_starts_from_what_is_on() -> None:
+    asked = Question(scenario("support"), setting())
+    here, steps = following(asked, frozenset(("streaming", "small_model")))
+    assert here.techniques == {"streaming", "small_model"}
+    assert all(here.techniques < step.techniques for step in steps)

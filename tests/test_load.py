@@ -201,8 +201,9 @@ def test_a_pool_is_never_overfull_never_idle_while_one_waits_and_fair(
 
 def test_two_requests_on_one_connection_take_turns() -> None:
     base, where = scenario("support"), WHERE.at_median()
-    workload = replace(stream(base, 2), index=np.zeros(2, dtype=np.int64),
-                       arrival_s=np.array([0.0, 0.001]))
+    workload = replace(
+        stream(base, 2), index=np.zeros(2, dtype=np.int64), arrival_s=np.array([0.0, 0.001])
+    )
     timeline = under_load(base.plan, where, workload, Capacity(1)).timeline
     one, two = (timeline.column(s.id) for s in base.plan.llm_steps[:2])
     # the second request asked before the first one's second call did

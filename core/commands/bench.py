@@ -7,9 +7,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from core import bench
+from core import bench, bench_accuracy
 from core.commands.output import Cell, as_json, table
 from core.errors import InputError, UnknownName
+
+ACCURACY = "accuracy"
+"""Predictions against a calibrated local engine: takes an hour, or less of less."""
 
 SHARE = frozenset(("k", "n", "share", "low", "high"))
 """What a counted share holds: shown in one cell."""
@@ -18,22 +21,31 @@ SHARE = frozenset(("k", "n", "share", "low", "high"))
 def arguments(parser: ArgumentParser) -> None:
     """Which benches, all of the quick ones where none are named; the data they may count on."""
     quick, slow = ", ".join(bench.BENCHES), ", ".join(bench.DATA_BENCHES)
-    parser.add_argument("names", nargs="*", help=f"of {quick} (all where none are named), {slow}")
+    parser.add_argument(
+        "names", nargs="*", help=f"of {quick} (all where none are named), {slow}, {ACCURACY}"
+    )
     takers = ", ".join(bench.READS_DATA)
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help=f"public questions to count on too ({takers})"
     )
+    parser.add_argument("--repeat", type=int, help=f"{ACCURACY}: runs of each case")
+    parser.add_argument("--scenario", default="", help=f"{ACCURACY}: on one pipeline only")
+    parser.add_argument(
+        "--with", dest="chosen", default="", metavar="A,B",
+        help=f"{ACCURACY}: of these techniques and presets only",
+    )  # fmt: skip
 
 
 def run(given: Namespace) -> None:
     """Run the named benches and print their figures."""
-    valid = (*bench.BENCHES, *bench.DATA_BENCHES)
+    valid = (*bench.BENCHES, *bench.DATA_BENCHES, ACCURACY)
     for name in given.names:
         if name not in valid:
             raise UnknownName("bench", name, valid)
     chosen = given.names or list(bench.BENCHES)
     _check_data(chosen, given.data)
-    found = {name: _figures(name, given.data) for name in chosen}
+    asked = _asked(given, chosen)
+    found = {name: _figures(name, given.data, asked) for name in chosen}
     if given.json:
         as_json(found)
         return
@@ -43,7 +55,24 @@ def run(given: Namespace) -> None:
         print()
 
 
-def _figures(name: str, data: Path | None) -> Mapping[str, object]:
+def _asked(given: Namespace, chosen: Sequence[str]) -> bench_accuracy.Asked:
+    """What of the accuracy table is wanted. Raises InputError."""
+    options = (given.repeat is not None, given.scenario, given.chosen)
+    if any(options) and ACCURACY not in chosen:
+        raise InputError(f"--repeat, --scenario and --with belong to the bench {ACCURACY}")
+    usual = bench_accuracy.Asked()
+    return bench_accuracy.Asked(
+        (given.scenario,) if given.scenario else usual.scenarios,
+        tuple(t.strip() for t in given.chosen.split(",") if t.strip()),
+        usual.repeats if given.repeat is None else given.repeat,
+    )
+
+
+def _figures(
+    name: str, data: Path | None, asked: bench_accuracy.Asked
+) -> Mapping[str, object]:
+    if name == ACCURACY:
+        return bench_accuracy.run(asked)
     quick = bench.BENCHES.get(name)
     return bench.DATA_BENCHES[name](data) if quick is None else quick()
 

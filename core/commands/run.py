@@ -56,6 +56,7 @@ def engine_argument(parser: ArgumentParser) -> None:
 def run(given: Namespace) -> None:
     """Measure and print."""
     target = replace(named(given.engine, given.large, given.small), scripted=not given.free)
+    live.check_repeats(given.repeat)
     if given.seed < 0:
         raise InputError(f"--seed is {given.seed}; it must be 0 or more")
     if given.jsonl is not None and not given.jsonl.absolute().parent.is_dir():

@@ -24,7 +24,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--requests-per-s", type=float, help="a provider's limit on calls")
     parser.add_argument("--tokens-per-min", type=float, help="a provider's limit on tokens")
     parser.add_argument(
-        "--slowdown", type=float, default=0.0,
+        "--slowdown",
+        type=float,
+        default=0.0,
         help="each of k calls at a time takes 1 + SLOWDOWN (k - 1) times as long; 0 is none",
     )
     parser.add_argument("--slo", type=float, help="limit in seconds")
@@ -119,8 +121,10 @@ def print_slo(found: Comparison, limit: float, metric_id: str, reader: Reader) -
     """Share within the limit on both sides, and the three steps that own most of the slow end."""
     m, sides = metric(metric_id), (found.before, found.after)
     within = [share_within(m.compute(t, reader), limit) for t in sides]
-    print(f"{m.id} within {limit:g} s: before {within[0]:.1%}, after {within[1]:.1%} "
-          f"(failed requests are not within: {sides[0].failed.sum()}, {sides[1].failed.sum()})")
+    print(
+        f"{m.id} within {limit:g} s: before {within[0]:.1%}, after {within[1]:.1%} "
+        f"(failed requests are not within: {sides[0].failed.sum()}, {sides[1].failed.sum()})"
+    )
     for side, timeline in zip(("before", "after"), sides, strict=True):
         top = [f"{o.step} {o.share:.0%}" for o in _owners(timeline)[:3]]
         print(f"{side}, the slowest 5 % spend their extra time in: {', '.join(top) or '-'}")

@@ -105,23 +105,21 @@ class Retrieved:
 
 @lru_cache(maxsize=4)
 def library(scenario_id: str) -> Library:
-    """Return a scenario's documents, embedded and indexed; seconds of work the first time.
-
-    Not for event loops or page scripts. Raises: Unavailable (an encoder or library is missing).
-    """
-    made = Library(scenario(scenario_id).documents)
-    made.warm_up()
-    return made
+    """Return a scenario's documents; each language is embedded when it is first searched."""
+    return Library(scenario(scenario_id).documents)
 
 
-def retrieve(documents: Library, question: str, settings: RagSettings) -> Retrieved:
+def retrieve(scenario_id: str, question: str, settings: RagSettings) -> Retrieved:
     """Run the stages on this thread, several times, and show the last run's passages.
 
-    Raises: Unavailable.
+    Not for event loops or page scripts: the first call of a language takes seconds.
+
+    Raises: Unavailable (an encoder or library is missing).
     """
+    documents = library(scenario_id)
     laps: dict[StageName, list[float]] = {}
     reader = documents.encoder_for(question)
-    found = documents.search(question, settings.search)  # warm
+    found = documents.search(question, settings.search)  # loads, embeds, indexes; not timed
     vector: Vectors = reader.encode([question])[0]
     for _ in range(REPEATS):
         found = documents.search(question, settings.search)

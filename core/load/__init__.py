@@ -29,8 +29,15 @@ from core.simulate import Run
 from core.timeline import Timeline
 from core.workload import Workload
 
-__all__ = ["Capacity", "Load", "Loaded", "compare_under_load", "erlang_wait_s", "queue_waits",
-           "under_load"]
+__all__ = [
+    "Capacity",
+    "Load",
+    "Loaded",
+    "compare_under_load",
+    "erlang_wait_s",
+    "queue_waits",
+    "under_load",
+]
 
 MAX_ROUNDS = 30
 SAME_S = 1e-9

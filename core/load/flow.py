@@ -98,8 +98,16 @@ def flow(run: Run) -> Flow:
 def single(arrival_s: Array, hold_s: Array) -> Flow:
     """Requests of one call each."""
     n = len(arrival_s)
-    call = Attempt("", "set", np.zeros(n), np.ones(n, dtype=bool), np.zeros(n), hold_s,
-                   np.zeros(n), Slot.free(n))
+    call = Attempt(
+        "",
+        "set",
+        np.zeros(n),
+        np.ones(n, dtype=bool),
+        np.zeros(n),
+        hold_s,
+        np.zeros(n),
+        Slot.free(n),
+    )
     columns: dict[Column, int] = {}
     shape = _shape("call", (call,), hold_s, columns)
     none = [False] * n
@@ -172,8 +180,7 @@ def _shape(step_id: str, attempts: Attempts, end_s: Array, columns: dict[Column,
     done = np.full(len(end_s), -np.inf)
     for main, hedge in pairs:
         done = np.maximum(done, np.where(main.made, _left(main, hedge), -np.inf))
-    known = np.isfinite(done)
-    tail = np.where(known, end_s - np.where(known, done, 0.0), 0.0)
+    tail = _since(done, end_s)
 
     def work(a: Attempt) -> Work:
         column = columns.setdefault((step_id, a.key), len(columns))
@@ -183,14 +190,20 @@ def _shape(step_id: str, attempts: Attempts, end_s: Array, columns: dict[Column,
     before: Array | None = None
     for main, hedge in pairs:
         chained = main.kind == "then" and before is not None
-        offset = main.sent_s - before if chained and before is not None else main.sent_s
-        delay = np.zeros_like(done) if hedge is None else hedge.sent_s - main.sent_s
+        offset = _since(before, main.sent_s) if chained and before is not None else main.sent_s
+        delay = np.zeros_like(done) if hedge is None else _since(main.sent_s, hedge.sent_s)
         second = None if hedge is None else work(hedge)
         groups.append(
             Group(chained, offset.tolist(), main.made.tolist(), work(main), second, delay.tolist())
         )
         before = _left(main, hedge)
     return Shape(tuple(groups), end_s.tolist(), tail.tolist())
+
+
+def _since(before: Array, at: Array) -> Array:
+    """Seconds from one time to another; 0 where the first never came."""
+    came = np.isfinite(before)
+    return np.where(came, at - np.where(came, before, 0.0), 0.0)
 
 
 def _paired(attempts: Sequence[Attempt]) -> Iterator[tuple[Attempt, Attempt | None]]:

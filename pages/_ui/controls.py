@@ -8,12 +8,14 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from core import fitted_io
 from core.metrics import READING_EN_CPS, READING_KO_CPS, Reader
 from core.nearest import MAX_MESSAGE_CHARS, Match, asking, nearest
 from core.profiles import (
     DEFAULT_LARGE,
     DEFAULT_ROUTE,
     DEFAULT_SMALL,
+    FITTED,
     Setting,
     models,
     routes,
@@ -111,6 +113,7 @@ def _caption(request: Request) -> str:
 def pick_setting() -> tuple[Setting, Reader]:
     """Models, network path and reading pace."""
     usable = [name for name, profile in models().items() if not profile.missing]
+    usable += [FITTED + name for name in fitted_io.saved()]
     large = _model("large", usable, DEFAULT_LARGE)
     small = _model("small", usable, DEFAULT_SMALL)
     paths = list(routes())

@@ -48,6 +48,7 @@ PAGES: tuple[PageEntry, ...] = (
     PageEntry("decide", "tail"),
     PageEntry("measure", "live"),
     PageEntry("measure", "calibrate"),
+    PageEntry("measure", "accuracy"),
     PageEntry("about", "method"),
 )
 # Pages of this section stand in the bar themselves, those of the others in a menu per section.

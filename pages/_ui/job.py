@@ -90,7 +90,7 @@ def _watched(job_id: str) -> None:
     if seen is None or seen.ended:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", key="job"):
-        st.progress(seen.progress, _status(seen))
+        st.progress(seen.progress, f"{_status(seen)} · {seen.progress:.0%}")
         st.button(
             tr("job.cancel"),
             key="job_cancel",

@@ -31,7 +31,15 @@ with side:
         faults = asking.pick_faults(scenario.plan, setting)
 with stage:
     view = TailView(
-        scenario, choices, setting, reader, rate_per_s, capacity, faults, metric_id, slo_s,
+        scenario,
+        choices,
+        setting,
+        reader,
+        rate_per_s,
+        capacity,
+        faults,
+        metric_id,
+        slo_s,
         language(),
     )
     with st.spinner(tr("tail.working")):
@@ -47,6 +55,12 @@ with stage:
     VIEWS[str(chosen)](view)
     date = max(setting.large.source_date, setting.small.source_date)
     st.caption(
-        tr("tail.basis", n=TAIL_N, seed=SEED, large=setting.large.name,
-           small=setting.small.name, date=date)
+        tr(
+            "tail.basis",
+            n=TAIL_N,
+            seed=SEED,
+            large=setting.large.name,
+            small=setting.small.name,
+            date=date,
+        )
     )

@@ -17,10 +17,11 @@ ROLES: dict[str, tuple[ModelRole, ...]] = {
     "small": ("small",),
 }
 
+fits.leave()
 st.caption(tr("calibrate.intro"))
 side, stage = st.columns([1, 3], gap="medium")
 with side:
-    picked = engine.pick()
+    picked = engine.pick(writes=False)
     keep_choice("roles", tuple(ROLES), default="both")
     roles = st.segmented_control(
         tr("calibrate.roles"),

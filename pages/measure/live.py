@@ -65,6 +65,9 @@ with stage:
                 args=(asked, target, foresee(target, setting)),
                 disabled=not picked.ready,
             )
+        if choices:
+            names = ", ".join(tr(f"technique.{c.technique.id}.title") for c in choices)
+            st.caption(tr("playground.techniques_on", names=names))
     if picked.lacks is not None:
         st.info(picked.lacks, icon=":material/info:")
     run.draw_trouble()

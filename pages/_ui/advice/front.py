@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
@@ -24,6 +24,9 @@ COLORS: dict[Level, str] = {
 }
 """Streamlit puts the theme's chart colours in the place of these: yours, search, embed, show."""
 
+SAME_S, SAME_COST = 0.02, 0.02
+"""Sets whose waits and costs differ by less are told once, by the one with the least effort."""
+
 SYMBOLS: dict[Level, str] = {"none": "circle", "low": "square", "medium": "diamond", "high": "x"}
 
 
@@ -36,10 +39,24 @@ def draw(answer: Answer) -> None:
     parts.draw(_table(answer))
 
 
+def _told(front: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """The front without sets that differ from another one by less than anybody would see."""
+    kept: list[Outcome] = []
+    for one in sorted(front, key=lambda o: o.effort):
+        if not any(_alike(one, k) for k in kept):
+            kept.append(one)
+    return tuple(sorted(kept, key=lambda o: o.p50_s))
+
+
+def _alike(one: Outcome, other: Outcome) -> bool:
+    near = abs(one.p50_s - other.p50_s) < SAME_S
+    return near and one.risk >= other.risk and one.cost_usd > (1.0 - SAME_COST) * other.cost_usd
+
+
 def _marks(answer: Answer) -> Iterator[Mark]:
     """The sets of each class of risk."""
     for name, weight in WEIGHT.items():
-        sets = [o for o in answer.advice.pareto if o.risk == weight]
+        sets = [o for o in _told(answer.advice.pareto) if o.risk == weight]
         if sets:
             title = tr("advice.front_risk", level=level(weight))
             hover = [f"{names(o.techniques)}" for o in sets]
@@ -68,7 +85,7 @@ def _table(answer: Answer) -> str:
         tr("advice.effort_sum"),
         tr("advice.risk"),
     )
-    return table(heads, (_row(o, answer.advice.best) for o in answer.advice.pareto), "front")
+    return table(heads, (_row(o, answer.advice.best) for o in _told(answer.advice.pareto)), "front")
 
 
 def _row(outcome: Outcome, best: Outcome) -> tuple[str, ...]:

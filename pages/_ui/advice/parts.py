@@ -13,6 +13,9 @@ from pages._ui.lang import tr
 from pages._ui.sections.look import draw_html, escaped
 
 PLAYGROUND = "play/playground.py"
+WITH_TOGGLES = "next"
+"""The view that draws the toggles of the Playground."""
+
 _LEAVE = "open_playground"
 
 
@@ -50,8 +53,13 @@ def open_button(label: str, techniques: Collection[str], *, key: str) -> None:
 
 def leave() -> None:
     """Open the Playground if such a button was clicked: first of all, before there are toggles."""
-    if st.session_state.pop(_LEAVE, False):
-        st.switch_page(PLAYGROUND)
+    if not st.session_state.pop(_LEAVE, False):
+        return
+    on = {t: str(bool(st.session_state[t])).lower() for t in HEADLINE_ORDER}
+    on["also"] = ",".join(st.session_state["also"])
+    # A view with toggles has bound them to the address: they go along by themselves.
+    bound = st.session_state.get("show") == WITH_TOGGLES
+    st.switch_page(PLAYGROUND, query_params=None if bound else on)
 
 
 def _switch(techniques: frozenset[str]) -> None:

@@ -16,6 +16,7 @@ from pages._ui.sections.figures import seconds, share, signed_share
 from pages._ui.sections.look import escaped
 
 SMALLEST_PAIR_S = 0.02
+SMALLEST_ERROR_S = 0.0005
 MOST_PAIRS = 6
 """Pairs that change each other's worth by less, and more pairs than that, are not told."""
 
@@ -57,7 +58,7 @@ def _bar(one: Share, total: float, zero: float, width: float, lang: Lang) -> str
         track += f"<i class='error' style='left:{end - reach:.2%};width:{2 * reach:.2%}'></i>"
     part = one.value / total if total > 0 else None
     value = seconds(one.value, lang).replace("-", "−")
-    error = f" ± {seconds(one.error, lang)}" if one.error else ""
+    error = f" ± {seconds(one.error, lang)}" if one.error >= SMALLEST_ERROR_S else ""
     part_text = share(part) if part is not None and part >= 0 else signed_share(part)
     return (
         f"<li><span class='who'><b>{escaped(name(one.technique))}</b></span>"

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 
 from core.advice.answer import Answer
 from pages._ui.advice import following, front, roadmap, shares
+from pages._ui.advice.parts import WITH_TOGGLES
 
 VIEWS: Mapping[str, Callable[[Answer], None]] = {
     "roadmap": roadmap.draw,
     "shares": shares.draw,
-    "next": following.draw,
+    WITH_TOGGLES: following.draw,
     "front": front.draw,
 }

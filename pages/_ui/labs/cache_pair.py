@@ -29,6 +29,7 @@ from pages._ui.lang import language, tr
 from pages._ui.sections.look import draw_html, escaped
 
 ASKED, CACHED, ENCODER = "asked", "cached", "encoder"
+GREETED = "pair_greeted"  # a session begins with an example, and only once
 AUTO = "auto"
 ICONS = {"served": "✓", "exact": "✓", "refused": "✕", "too_far": "✕", "other_language": "✕"}
 
@@ -57,9 +58,9 @@ def draw() -> None:
 def _examples() -> None:
     """Buttons that fill in an instructive pair each."""
     pairs = example_pairs(language())
-    first = pairs[0] if pairs else None
-    if first is not None and not (st.session_state.get(ASKED) or st.query_params.get(ASKED)):
-        _fill(first)
+    if pairs and GREETED not in st.session_state and not st.query_params.get(ASKED):
+        _fill(pairs[0])
+    st.session_state[GREETED] = True
     with st.container(horizontal=True, gap="small", key="presets"):
         for pair in pairs:
             st.button(
@@ -100,13 +101,13 @@ def _encoder(asked: str) -> str:
     """Return the encoder's id; by script where nobody chose."""
     ids = (AUTO, *(spec.id for spec in ENCODERS))
     keep_choice(ENCODER, ids, default=AUTO)
+    labels = dict(zip(ids, ids, strict=True))
+    labels[AUTO] = tr("cachelab.pair.auto", encoder=encoder_by_script(asked))
     chosen = st.selectbox(
         tr("cachelab.pair.encoder"),
         ids,
         key=ENCODER,
-        format_func=lambda i: (
-            tr("cachelab.pair.auto", encoder=encoder_by_script(asked)) if i == AUTO else str(i)
-        ),
+        format_func=labels.__getitem__,
         help=tr("cachelab.pair.encoder_help"),
     )
     return encoder_by_script(asked) if chosen == AUTO else str(chosen)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import streamlit as st
 
 from core.labs.desk import desk
-from core.labs.rag import MAX_CHARS, REPEATS, RagSettings, Retrieved, Stage, Used, library, retrieve
+from core.labs.rag import MAX_CHARS, REPEATS, RagSettings, Retrieved, Stage, Used, retrieve
 from core.labs.recall_table import Measured, measured
 from core.retrieval.quality import search_question
 from core.retrieval.script import script_of
@@ -46,14 +46,8 @@ def draw() -> None:
         if not question:
             st.info(tr("raglab.run.empty"))
             return
-        shelf = ("library", found.id)
-        ready = awaited(
-            desk().ask_thread(shelf, lambda: library(found.id)), shelf, tr("raglab.run.indexing")
-        )
-        if ready is None:
-            return
         key = ("retrieve", found.id, question, settings)
-        job = desk().ask_thread(key, lambda: retrieve(ready, question, settings))
+        job = desk().ask_thread(key, lambda: retrieve(found.id, question, settings))
         result = awaited(job, key, tr("raglab.run.working"))
         if result is not None:
             _draw(result, settings)

@@ -109,11 +109,12 @@ def _inside(rows: Sequence[Shape]) -> None:
 
 def _choice(key: str, options: Sequence[str], names: str) -> str:
     keep_choice(key, options, default=options[0])
+    labels = {option: tr(f"{names}.{option}") for option in options}
     chosen = st.selectbox(
         tr("tokenlab.look_at"),
         options,
         key=key,
-        format_func=lambda option: tr(f"{names}.{option}"),
+        format_func=labels.__getitem__,
         width=260,
     )
     return str(chosen)

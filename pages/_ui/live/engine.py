@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 
-from core.engines import ENGINES, Target
+from core.engines import DEFAULT_MODELS, ENGINES, Target
 from core.local.models import State, listing
 from core.profiles import models
 from core.providers.catalogue import Entry, entry
@@ -16,16 +14,6 @@ from pages._ui.address import keep_choice
 from pages._ui.lang import tr
 from pages._ui.live import keys, provision
 from pages._ui.live.hosted import hosted
-
-DEFAULT_MODELS: Mapping[str, tuple[str, str]] = {
-    "openai": ("gpt-5.5", "gpt-5.4-mini"),
-    "openai-responses": ("gpt-5.5", "gpt-5.4-mini"),
-    "anthropic": ("claude-sonnet-5", "claude-haiku-4-5"),
-}
-"""The models that each API is asked for unless a person says otherwise: large, small."""
-
-SCRIPTED = ("local", "emulator")
-"""Engines that can be made to write the reference answers."""
 
 LONGEST_NAME = 200
 
@@ -55,8 +43,8 @@ def title(engine: str) -> str:
     return tr("live.engine.emulator") if own else tr(f"provider.title.{engine.replace('-', '_')}")
 
 
-def pick() -> Picked:
-    """Draw the choice of engine and what it needs."""
+def pick(*, writes: bool = True) -> Picked:
+    """Draw the choice of engine and what it needs; `writes`: also what its models write."""
     names = offered()
     keep_choice("engine", names, default=names[0])
     engine = str(
@@ -66,10 +54,10 @@ def pick() -> Picked:
     if hosted():
         st.caption(tr("live.engine.hosted"))
     if engine == "local":
-        return _local()
+        return _local(scripted=not writes or _scripted())
     if engine == "emulator":
-        return Picked(engine, Target(engine, "", "", scripted=_scripted()), None)
-    return _api(entry(engine))
+        return Picked(engine, Target(engine, "", "", scripted=not writes or _scripted()), None)
+    return _api(entry(engine), writes=writes)
 
 
 def _scripted() -> bool:
@@ -86,19 +74,20 @@ def _scripted() -> bool:
     return chosen == "scripted"
 
 
-def _local() -> Picked:
-    scripted = _scripted()
+def _local(*, scripted: bool) -> Picked:
     provision.draw()
     here = all(state.state is State.READY for state in listing())
     lacks = None if here else tr("live.lacks.models")
-    return Picked("local", Target("local", "large", "small", scripted=scripted), lacks)
+    large, small = DEFAULT_MODELS["local"]
+    return Picked("local", Target("local", large, small, scripted=scripted), lacks)
 
 
-def _api(chosen: Entry) -> Picked:
+def _api(chosen: Entry, *, writes: bool) -> Picked:
     large, small = (_model(chosen.id, role) for role in ("large", "small"))
     url = _base_url(chosen)
     key = keys.draw(chosen)
-    st.caption(tr("live.text.own_words"))
+    if writes:
+        st.caption(tr("live.text.own_words"))
     if not large or not small:
         return Picked(chosen.id, None, tr("live.lacks.names"))
     if chosen.base_url is None and url is None:
@@ -136,10 +125,9 @@ def _model(engine: str, role: str) -> str:
 
 
 def _known(engine: str) -> tuple[str, ...]:
-    """Return the names, as the API takes them, of the vendor's models that still answer."""
+    """Return the vendor's models that still answer, named with their effort."""
     vendor = engine.removesuffix("-responses")
-    theirs = (p for p in models().values() if p.provider == vendor and not p.retired)
-    return tuple(dict.fromkeys(re.sub(r" \(.*| @ .*", "", p.name) for p in theirs))
+    return tuple(p.name for p in models().values() if p.provider == vendor and not p.retired)
 
 
 def _base_url(chosen: Entry) -> str | None:

@@ -10,6 +10,9 @@ from core import fitted_io
 from core.errors import InputError, InvalidData, UnknownName
 from core.fitted import FittedProfile
 from core.local.machine import BUSY_SHARE
+from core.plan import ModelRole
+from core.profiles import FITTED
+from pages._ui.advice.parts import PLAYGROUND
 from pages._ui.labs.table import table
 from pages._ui.lang import language, tr
 from pages._ui.live import fit_chart
@@ -18,8 +21,9 @@ from pages._ui.live.probing import Calibration, Fit
 from pages._ui.sections.figures import seconds, share
 from pages._ui.sections.look import draw_html
 
+ROLES: tuple[ModelRole, ...] = ("large", "small")
 _CONFIG = {"displayModeBar": False, "responsive": True}
-_TROUBLE = "calibrate_trouble"
+_TROUBLE, _LEAVE = "calibrate_trouble", "calibrate_leave"
 
 
 def draw(found: Calibration) -> None:
@@ -98,6 +102,14 @@ def _actions(profiles: Sequence[FittedProfile]) -> None:
         name = st.selectbox(
             tr("calibrate.column.name"), [p.name for p in profiles], key="saved_profile"
         )
+        for role in ROLES:
+            st.button(
+                tr(f"calibrate.use_{role}"),
+                key=f"saved_use_{role}",
+                icon=":material/play_arrow:",
+                on_click=_use,
+                args=(role, str(name)),
+            )
         st.button(
             tr("calibrate.delete"),
             key="saved_delete",
@@ -120,6 +132,18 @@ def _row(profile: FittedProfile) -> tuple[str, ...]:
     noise = "–" if profile.foreign is None else share(profile.foreign)
     date = profile.date[:16].replace("T", " ")
     return profile.name, date, f"±{profile.spread:.0%}", noise, profile.machine
+
+
+def leave() -> None:
+    """Open the Playground if a profile was picked for it: first of all, before its widgets."""
+    if st.session_state.pop(_LEAVE, False):
+        st.switch_page(PLAYGROUND)
+
+
+def _use(role: ModelRole, name: str) -> None:
+    """Give the Playground's model of this role the profile; its page's address then says so."""
+    st.session_state[role] = FITTED + name
+    st.session_state[_LEAVE] = True
 
 
 def _delete(name: str) -> None:

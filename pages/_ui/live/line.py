@@ -26,7 +26,7 @@ class Line:
 
     @asynccontextmanager
     async def turn(self, tell: Tell) -> AsyncIterator[None]:
-        """Wait for one's turn and have it for the length of the block; leaving at any time frees."""
+        """Wait for one's turn, and have it for the length of the block."""
         mine = _Place(tell)
         self._places.append(mine)
         self._advance()

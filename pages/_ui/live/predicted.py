@@ -16,7 +16,7 @@ from core.errors import InvalidData, UnknownName
 from core.fitted import FittedProfile
 from core.fitted_setting import setting_of
 from core.local.models import listing
-from core.profiles import Profile, Setting
+from core.profiles import Profile, Setting, models
 
 Basis = Literal["fitted", "emulated", "published"]
 
@@ -37,12 +37,19 @@ def foresee(target: Target, base: Setting) -> Foresight | None:
     large, small = (fitted(target.engine, name) for name in (target.large, target.small))
     if large is not None and small is not None:
         return Foresight(_calibrated(large, small, base), "fitted", min(large.date, small.date))
-    rows = [priced(target.engine, name) for name in (target.large, target.small)]
+    rows = [_published(target.engine, name) for name in (target.large, target.small)]
     published = [row for row in rows if row is not None and not row.missing]
     if len(published) < len(rows):
         return None
     setting = _with_models(published[0], published[1], base)
     return Foresight(setting, "published", max(p.source_date for p in published))
+
+
+def _published(engine: str, name: str) -> Profile | None:
+    """Return the figures of a model at its effort, else of the same model at the first effort."""
+    exact = models().get(name)
+    known = exact is not None and exact.provider == engine.removesuffix("-responses")
+    return exact if known else priced(engine, name)
 
 
 # Settings are compared by identity: the same models shall give the same one.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
 
+from core.dists import Array
 from core.metrics import HEADLINE, Metric, Reader, metric
 from core.text import Lang, text
 from pages._ui.headline import change, shown
@@ -31,25 +32,26 @@ def _reported(found: Measured, m: Metric, reader: Reader) -> bool:
 def card(found: Measured, m: Metric, reader: Reader, lang: Lang) -> str:
     """Name, median after, change, points of both sides on one scale, prediction beside it."""
     values = found.values(m, reader)
-    medians = tuple(median(side) for side in values)
+    before, after = (median(side) for side in values)
     predicted = found.predicted(m, reader) if m.unit == "s" else None
-    words, mood = change(*medians, m, lang)
+    words, mood = change(before, after, m, lang)
     name, meaning = (escape(text(lang, f"metric.{k}")) for k in (m.id, f"help.{m.id}"))
-    rows = "".join(_rows(values, medians, predicted, m, lang))
+    rows = "".join(_rows(values, (before, after), predicted, m, lang))
     told = ""
     if predicted is not None:
         a, b = (shown(v, m.unit, lang) for v in predicted)
-        told = f"<dd class='told'>{escape(text(lang, 'live.predicted', before=a, after=b))}</dd>"
+        words_told = escape(text(lang, "live.predicted", before=a, after=b))
+        told = f"<dd class='told'>{words_told}</dd>"
     return (
         f"<div class='{m.kind}' title='{meaning}' data-metric='{m.id}'><dt><i></i>{name}</dt>"
-        f"<dd class='now'>{shown(medians[1], m.unit, lang)}</dd>"
+        f"<dd class='now'>{shown(after, m.unit, lang)}</dd>"
         f"<dd class='was {mood}'>{escape(words)}</dd>{rows}{told}</div>"
     )
 
 
 def _rows(
-    values: Sequence[Sequence[float]],
-    medians: Sequence[float],
+    values: tuple[Array, Array],
+    medians: tuple[float, float],
     predicted: tuple[float, float] | None,
     m: Metric,
     lang: Lang,
@@ -66,7 +68,8 @@ def _rows(
             marks += _mark("guess", predicted[k] / top)
         listed = ", ".join(shown(v, m.unit, lang) for v in points) or "–"
         label = escape(text(lang, f"live.points_{side}", values=listed))
-        yield f"<dd class='line {side}' role='img' aria-label='{label}' title='{label}'>{marks}</dd>"
+        named = f"role='img' aria-label='{label}' title='{label}'"
+        yield f"<dd class='line {side}' {named}>{marks}</dd>"
 
 
 def _mark(kind: str, at: float) -> str:

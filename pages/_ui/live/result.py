@@ -9,8 +9,8 @@ import streamlit as st
 from core.execute.export import jsonl
 from core.metrics import Reader
 from core.text import say
-from pages._ui.lang import language, tr
 from pages._ui.lanes import payload
+from pages._ui.lang import language, tr
 from pages._ui.live import repeats
 from pages._ui.live.asked import Asked, Measured, view_of
 from pages._ui.live.engine import title

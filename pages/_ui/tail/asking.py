@@ -20,25 +20,58 @@ RATE, POOL, SLO_S = 1.0, 8, 6.0
 def pick_load() -> tuple[float, Capacity]:
     """Arrivals, the pool, and what else calls share."""
     rate = st.number_input(
-        tr("tail.rate"), 0.05, 50.0, RATE, 0.1, format="%.2f", key="rate", bind="query-params",
+        tr("tail.rate"),
+        0.05,
+        50.0,
+        RATE,
+        0.1,
+        format="%.2f",
+        key="rate",
+        bind="query-params",
         help=tr("tail.rate_help"),
     )
     pool = st.number_input(
-        tr("tail.pool"), 1, 500, POOL, 1, key="pool", bind="query-params",
+        tr("tail.pool"),
+        1,
+        500,
+        POOL,
+        1,
+        key="pool",
+        bind="query-params",
         help=tr("tail.pool_help"),
     )
     with st.popover(tr("tail.limits"), help=tr("tail.limits_help")):
         calls = st.number_input(
-            tr("tail.calls_per_s"), 0.0, 1000.0, 0.0, 1.0, format="%.1f", key="calls_per_s",
-            bind="query-params", help=tr("tail.calls_per_s_help"),
+            tr("tail.calls_per_s"),
+            0.0,
+            1000.0,
+            0.0,
+            1.0,
+            format="%.1f",
+            key="calls_per_s",
+            bind="query-params",
+            help=tr("tail.calls_per_s_help"),
         )
         tokens = st.number_input(
-            tr("tail.tokens_per_min"), 0, 100_000_000, 0, 10_000, key="tokens_per_min",
-            bind="query-params", help=tr("tail.tokens_per_min_help"),
+            tr("tail.tokens_per_min"),
+            0,
+            100_000_000,
+            0,
+            10_000,
+            key="tokens_per_min",
+            bind="query-params",
+            help=tr("tail.tokens_per_min_help"),
         )
         slowdown = st.number_input(
-            tr("tail.slowdown"), 0.0, 1.0, 0.0, 0.1, format="%.2f", key="slowdown",
-            bind="query-params", help=tr("tail.slowdown_help"),
+            tr("tail.slowdown"),
+            0.0,
+            1.0,
+            0.0,
+            0.1,
+            format="%.2f",
+            key="slowdown",
+            bind="query-params",
+            help=tr("tail.slowdown_help"),
         )
     return float(rate), Capacity(int(pool), calls or None, float(tokens) or None, float(slowdown))
 
@@ -54,7 +87,14 @@ def pick_limit() -> tuple[str, float]:
         format_func=names.__getitem__,
     )
     limit = st.number_input(
-        tr("tail.slo"), 0.1, 120.0, SLO_S, 0.5, format="%.1f", key="limit_s", bind="query-params",
+        tr("tail.slo"),
+        0.1,
+        120.0,
+        SLO_S,
+        0.5,
+        format="%.1f",
+        key="limit_s",
+        bind="query-params",
         help=tr("tail.slo_help"),
     )
     return str(chosen), float(limit)
@@ -68,11 +108,25 @@ def pick_faults(plan: Plan, setting: Setting) -> Faults:
         return Faults()
     published = max(setting.service(name).fail_rate for name in names)
     fails = st.slider(
-        tr("tail.fails"), 0, 50, round(published * 100), 1, format="%d%%", key="fails",
-        bind="query-params", help=tr("tail.fails_help"),
+        tr("tail.fails"),
+        0,
+        50,
+        round(published * 100),
+        1,
+        format="%d%%",
+        key="fails",
+        bind="query-params",
+        help=tr("tail.fails_help"),
     )
     longer = st.slider(
-        tr("tail.longer"), 1.0, MAX_TAIL, 1.0, 0.5, format="%.1f×", key="longer",
-        bind="query-params", help=tr("tail.longer_help"),
+        tr("tail.longer"),
+        1.0,
+        MAX_TAIL,
+        1.0,
+        0.5,
+        format="%.1f×",
+        key="longer",
+        bind="query-params",
+        help=tr("tail.longer_help"),
     )
     return Faults(fails / 100, float(longer))

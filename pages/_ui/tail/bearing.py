@@ -40,8 +40,13 @@ def _figure(view: TailView) -> Figure:
     )
     names = ((tr("tail.side.before"), BEFORE), (tr("tail.side.yours"), YOURS))
     curves = [
-        Curve(name, color, tuple(p.rate_per_s for p in points), tuple(p.p95_s for p in points),
-              load.bearable_per_s)
+        Curve(
+            name,
+            color,
+            tuple(p.rate_per_s for p in points),
+            tuple(p.p95_s for p in points),
+            load.bearable_per_s,
+        )
         for (name, color), points, load in zip(names, view.curves, loads, strict=True)
     ]
     return load_curves(curves, words, now=view.rate_per_s, slo_s=view.slo_s)

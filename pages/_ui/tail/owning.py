@@ -45,9 +45,7 @@ def _figure(view: TailView) -> Figure:
     lang, found = view.lang, view.loaded[0]
     unit = text(lang, "race.unit_s")
     names = tuple(_band(low, high) for low, high in BANDS)
-    words = StackWords(
-        names, f" {unit}" if lang == "en" else unit, f"%{{y:.2f}}{unit}"
-    )
+    words = StackWords(names, f" {unit}" if lang == "en" else unit, f"%{{y:.2f}}{unit}")
     sides = [
         (text(lang, f"tail.side.{side}"), _layers(view, timeline, parts))
         for side, timeline, parts in zip(
@@ -98,12 +96,17 @@ def _owner(view: TailView, owner: Owner, largest: float) -> str:
     width = owner.share / largest * 100
     words = tr("tail.more", value=seconds(owner.excess_s, view.lang))
     if waited >= 0.05:
-        words = tr("tail.more_waiting", value=seconds(owner.excess_s, view.lang),
-                   waiting=share(waited))
-    bar = (f"<span class='bar' style='width:{width:.1f}%' aria-hidden='true'>"
-           f"<span style='width:{waited * 100:.1f}%'></span></span>")
-    return (f"<li><span class='name'>{name}</span><b>{share(owner.share)}</b>"
-            f"<span class='track'>{bar}</span><span class='what'>{escaped(words)}</span></li>")
+        words = tr(
+            "tail.more_waiting", value=seconds(owner.excess_s, view.lang), waiting=share(waited)
+        )
+    bar = (
+        f"<span class='bar' style='width:{width:.1f}%' aria-hidden='true'>"
+        f"<span style='width:{waited * 100:.1f}%'></span></span>"
+    )
+    return (
+        f"<li><span class='name'>{name}</span><b>{share(owner.share)}</b>"
+        f"<span class='track'>{bar}</span><span class='what'>{escaped(words)}</span></li>"
+    )
 
 
 def _steps(view: TailView, timeline: Timeline) -> str:

@@ -37,8 +37,10 @@ def _slices(view: TailView, timeline: Timeline, values: Array) -> list[Slice]:
 def _table(
     view: TailView, rows: list[Slice], past: dict[tuple[str, str], Slice], whole: float
 ) -> str:
-    facts = {"limit": seconds(view.slo_s, view.lang),
-             "metric": metric_name(metric(view.metric_id), view.lang)}
+    facts = {
+        "limit": seconds(view.slo_s, view.lang),
+        "metric": metric_name(metric(view.metric_id), view.lang),
+    }
     heads = [tr(f"tail.slice.{k}", **facts) for k in ("n", "p50", "p95", "within", "before")]
     head = "".join(f"<th scope='col'>{escaped(h)}</th>" for h in ("", *heads))
     body = ""
@@ -56,8 +58,10 @@ def _row(view: TailView, s: Slice, before: Slice | None, whole: float) -> str:
     cells = [f"{s.values.n + s.values.missing}", amount(s.values.p50, "s", view.lang), p95]
     body = "".join(f"<td>{escaped(c)}</td>" for c in cells)
     mark = " class='behind'" if s.within < whole - BEHIND else ""
-    return (f"<tr><th scope='row'>{escaped(_name(s))}</th>{body}"
-            f"<td{mark}>{share(s.within)}</td><td>{was}</td></tr>")
+    return (
+        f"<tr><th scope='row'>{escaped(_name(s))}</th>{body}"
+        f"<td{mark}>{share(s.within)}</td><td>{was}</td></tr>"
+    )
 
 
 def _name(s: Slice) -> str:

@@ -26,15 +26,36 @@ def draw(view: TailView) -> None:
     p95 = [summary(v).p95 for v in view.values]
     failed = [float(t.failed.mean()) for t in (found.before, found.after)]
     with st.container(horizontal=True, gap="small", key="tail_figures"):
-        _card("within", _points(*inside), share(inside[1]), share(inside[0]),
-              limit=seconds(view.slo_s, view.lang), metric=name)
-        _card("p95", _relative(p95[0], p95[1]), amount(p95[1], "s", view.lang),
-              amount(p95[0], "s", view.lang), metric=name)
+        _card(
+            "within",
+            _points(*inside),
+            share(inside[1]),
+            share(inside[0]),
+            limit=seconds(view.slo_s, view.lang),
+            metric=name,
+        )
+        _card(
+            "p95",
+            _relative(p95[0], p95[1]),
+            amount(p95[1], "s", view.lang),
+            amount(p95[0], "s", view.lang),
+            metric=name,
+        )
         _card("failed", _points(*failed), share(failed[1]), share(failed[0]), lower=True)
-        _card("used", _points(before.used, after.used), _share(after.used), _share(before.used),
-              lower=True)
-        _card("bearable", _relative(before.bearable_per_s, after.bearable_per_s),
-              _rate(after), _rate(before), lower=False)
+        _card(
+            "used",
+            _points(before.used, after.used),
+            _share(after.used),
+            _share(before.used),
+            lower=True,
+        )
+        _card(
+            "bearable",
+            _relative(before.bearable_per_s, after.bearable_per_s),
+            _rate(after),
+            _rate(before),
+            lower=False,
+        )
     _remarks(view, before, after, p95)
 
 
@@ -79,8 +100,9 @@ def _remarks(view: TailView, before: Load, after: Load, p95: list[float | None])
     lines = [("loss", _harm(view, k)) for k in range(len(view.harms))]
     a, b = p95
     if a is not None and b is not None and b > a * 1.01 and not lines:
-        lines.append(("loss", tr("tail.worse", before=seconds(a, view.lang),
-                                 after=seconds(b, view.lang))))
+        lines.append(
+            ("loss", tr("tail.worse", before=seconds(a, view.lang), after=seconds(b, view.lang)))
+        )
     for side, load in (("before", before), ("yours", after)):
         if view.rate_per_s > load.bearable_per_s:
             key, kind = "saturated", "loss" if side == "yours" else "note"
@@ -88,9 +110,13 @@ def _remarks(view: TailView, before: Load, after: Load, p95: list[float | None])
             key, kind = "crowded", "note"
         else:
             continue
-        facts = {"side": tr(f"tail.side.{side}"), "bearable": f"{load.bearable_per_s:.2f}",
-                 "used": _share(load.used), "queue": load.longest_queue,
-                 "rate": f"{view.rate_per_s:.2f}"}
+        facts = {
+            "side": tr(f"tail.side.{side}"),
+            "bearable": f"{load.bearable_per_s:.2f}",
+            "used": _share(load.used),
+            "queue": load.longest_queue,
+            "rate": f"{view.rate_per_s:.2f}",
+        }
         lines.append((kind, tr(f"tail.{key}", **facts)))
         if load.gap_s > 1e-9:
             lines.append(("note", tr("tail.unsettled", side=tr(f"tail.side.{side}"))))

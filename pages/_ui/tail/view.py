@@ -111,8 +111,14 @@ def _parts(view: TailView) -> tuple[Parts, Parts]:
 def _harms(view: TailView) -> tuple[Harm, ...]:
     workload = stream(view.scenario, TAIL_N, seed=SEED, rate_per_s=view.rate_per_s)
     return harms(
-        view.scenario, view.choices, view.faulty, workload, view.capacity, view.metric_id,
-        view.reader, seed=SEED,
+        view.scenario,
+        view.choices,
+        view.faulty,
+        workload,
+        view.capacity,
+        view.metric_id,
+        view.reader,
+        seed=SEED,
     )
 
 

@@ -81,8 +81,11 @@ def _levels(view: TailView) -> str:
     sides = [(t, slo.streamed(t)) for t in (found.before, found.after)]
     rows = []
     for level in slo.LEVELS:
-        name = tr(f"tail.level.{level.id}", ttft=f"{level.ttft_s * 1000:.0f}",
-                  tpot=f"{level.tpot_s * 1000:.0f}")
+        name = tr(
+            f"tail.level.{level.id}",
+            ttft=f"{level.ttft_s * 1000:.0f}",
+            tpot=f"{level.tpot_s * 1000:.0f}",
+        )
         kept = [NONE if s is None else share(slo.kept(level, s, t)) for t, s in sides]
         rows.append((name, *kept))
     streams = sides[1][1]

@@ -1,0 +1,95 @@
+"""A matrix of predictions and measurements on a page: how good they are, then case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from core.accuracy import METRICS
+from core.bench_accuracy import BARS, P90_BAR
+from core.scenarios import scenario
+from core.techniques import PRESETS
+from pages._ui.address import keep_choice
+from pages._ui.lang import language, tr
+from pages._ui.live.engine import title
+from pages._ui.live.look import draw_html
+from pages._ui.live.matrix import Table
+from pages._ui.live.verdicts import CLOSE, Judged, judged
+from pages._ui.sections.figures import between, seconds, share, signed_share
+from pages._ui.sections.look import escaped
+
+HEADS = ("pipeline", "case", "predicted", "measured", "miss", "range", "verdict")
+
+
+def draw(table: Table, *, key: str) -> None:
+    """Draw a table; `key` tells apart those of one page."""
+    noise = "–" if table.noise is None else share(table.noise)
+    facts = {"engine": title(table.engine), "date": table.date[:16].replace("T", " ")}
+    st.caption(tr("accuracy.of", machine=table.machine, noise=noise, **facts))
+    for metric_id in METRICS:
+        st.markdown(_sentence(table, metric_id))
+    if table.found.failed:
+        st.warning(tr("accuracy.failed", n=table.found.failed))
+    keep_choice(key, METRICS, default=METRICS[0])
+    shown = st.segmented_control(
+        tr("accuracy.metric"),
+        METRICS,
+        key=key,
+        format_func=lambda m: tr(f"metric.{m}"),
+        required=True,
+    )
+    rows = tuple(judged(table.found, str(shown)))
+    draw_html(_html(rows), "lab", "live")
+    st.caption(tr("accuracy.how", close=share(CLOSE)))
+
+
+def _sentence(table: Table, metric_id: str) -> str:
+    """How far predictions were off, against what is good enough."""
+    middle, p90 = table.found.errors(metric_id)
+    good = middle <= BARS[metric_id] and p90 <= P90_BAR
+    signs = [s for s in table.found.signs() if s.clear and s.metric == metric_id]
+    return tr(
+        "accuracy.good" if good else "accuracy.bad",
+        metric=tr(f"metric.{metric_id}"),
+        median=share(middle),
+        p90=share(p90),
+        bar=share(BARS[metric_id]),
+        p90_bar=share(P90_BAR),
+        right=sum(s.agrees for s in signs),
+        clear=len(signs),
+    )
+
+
+def _html(rows: tuple[Judged, ...]) -> str:
+    heads = "".join(f"<th scope='col'>{escaped(tr(f'accuracy.column.{h}'))}</th>" for h in HEADS)
+    body = "".join(_row(one) for one in rows)
+    return (
+        f"<div class='scroll' tabindex='0'><table class='lab'><thead><tr>{heads}</tr></thead>"
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _row(one: Judged) -> str:
+    first, *rest = (escaped(cell) for cell in _cells(one))
+    verdict = escaped(tr(f"accuracy.verdict.{one.verdict}"))
+    cells = "".join(f"<td>{cell}</td>" for cell in rest)
+    return (
+        f"<tr><th scope='row'>{first}</th>{cells}"
+        f"<td class='verdict-{one.verdict}'>{verdict}</td></tr>"
+    )
+
+
+def _cells(one: Judged) -> Iterator[str]:
+    row, lang = one.row, language()
+    yield scenario(row.scenario).title[lang]
+    yield _case(row.technique)
+    yield f"{signed_share(one.predicted_change)} ({seconds(row.predicted_s, lang)})"
+    yield f"{signed_share(one.measured_change)} ({seconds(row.measured_s, lang)})"
+    yield signed_share(one.miss)
+    yield between(row.low_s, row.high_s, "s", lang)
+
+
+def _case(name: str) -> str:
+    preset = name in PRESETS
+    return tr(f"preset.{name.replace('-', '_')}.title" if preset else f"technique.{name}.title")
