@@ -140,9 +140,7 @@ def _curve(side: Side, words: Words, right: float, *, filled: bool) -> Trace:
     return trace
 
 
-def _percentiles(
-    side: Side, words: Words, right: float, with_values: bool, *, left: bool
-) -> Trace:
+def _percentiles(side: Side, words: Words, right: float, with_values: bool, *, left: bool) -> Trace:
     """Dots at the percentiles there are enough requests for, the first two with their values.
 
     `left` puts the values on the curve's left, as far as there is room.

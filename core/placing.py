@@ -167,7 +167,7 @@ def placed(
         first, end = np.where(cancelled, said, first), np.where(cancelled, said, end)
         own_end = np.where(cancelled, np.minimum(own_end, said), own_end)
         state = np.where(cancelled, State.CANCELLED, state).astype(np.int8)
-    free = (state == State.RAN)
+    free = state == State.RAN
     state = np.where(spell.cached & free, State.CACHED, state).astype(np.int8)
     state = np.where(~spell.ok & free, State.FAILED, state).astype(np.int8)
     absent = skip | (state == State.CANCELLED) | spell.absent

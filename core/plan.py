@@ -377,7 +377,9 @@ def _needs_of(step: Step, producer: Mapping[str, str]) -> tuple[str, ...]:
             continue
         if value not in producer:
             valid = ", ".join((*REQUEST_VALUES, *producer))
-            raise InvalidPlan(f"step {step.id!r} reads {value!r}, which no step gives; there are {valid}")
+            raise InvalidPlan(
+                f"step {step.id!r} reads {value!r}, which no step gives; there are {valid}"
+            )
         if producer[value] == step.id:
             raise InvalidPlan(f"step {step.id!r} reads its own value {value!r}")
         needed.append(producer[value])

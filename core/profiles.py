@@ -113,7 +113,7 @@ class Profile:
         return "SHUT DOWN" in self.source or "END OF LIFE" in self.source
 
     def ttft(self) -> Latency:
-        """Time to first token at an empty prompt; raises InputError where no figure is published."""
+        """Time to first token at an empty prompt. Raises InputError where none is published."""
         p50 = self.ttft_p50_s
         if p50 is None:
             raise InputError(f"model {self.name!r} has no published ttft_p50; choose another")

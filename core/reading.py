@@ -20,6 +20,7 @@ from core.request import Item, Value
 KINDS = ("kind", "k")
 """Keys under which a line of JSON Lines says which list its entry belongs to."""
 
+
 @dataclass(slots=True)
 class _Level:
     """An open brace or bracket: the key or the number of the entry that is being written."""
@@ -136,9 +137,7 @@ class Reader:
         if len(self._levels) == 1 and not level.wants_key and not self._line.kind:
             named = self._fields.get(level.key)
             if named is not None and named.shown == "text":
-                self._value = RunningText(
-                    self._page, named.name, self._sentences, escaped=True
-                )
+                self._value = RunningText(self._page, named.name, self._sentences, escaped=True)
 
     def _in_string(self, char: str) -> None:
         assert self._string is not None  # noqa: S101  (only called inside a string)

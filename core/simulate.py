@@ -35,6 +35,7 @@ from core.workload import Call, Display, Ints, Workload, call, display, lead_tok
 
 T = TypeVar("T")
 
+
 def simulate(plan: Plan, setting: Setting, workload: Workload, *, seed: int = 0) -> Timeline:
     """What happens to each request of the workload under this plan.
 
@@ -354,8 +355,18 @@ class Run:
         buffered = self.plan.transport.buffered
 
         def see() -> Visible:
-            return visible(made, served, sources, pieces, gate, shown.first, shown.end, hit,
-                           self.failed, buffered=buffered)
+            return visible(
+                made,
+                served,
+                sources,
+                pieces,
+                gate,
+                shown.first,
+                shown.end,
+                hit,
+                self.failed,
+                buffered=buffered,
+            )
 
         return Timeline(
             self.plan,
@@ -378,9 +389,7 @@ class Run:
     def _status(self) -> dict[str, Array]:
         """Stage messages: at the start of each step that announces itself, if it runs."""
         return {
-            s.id: np.where(
-                self.lanes[s.id].state == State.SKIPPED, np.nan, self.lanes[s.id].ready
-            )
+            s.id: np.where(self.lanes[s.id].state == State.SKIPPED, np.nan, self.lanes[s.id].ready)
             for s in self.plan.steps
             if s.announce
         }

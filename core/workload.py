@@ -92,15 +92,17 @@ def only(scenario: Scenario, request: Request, n: int = 1) -> Workload:
     """n independent asks of one request, so far apart that no cache remembers the last one."""
     row = scenario.requests.index(request)
     index = np.full(n, row, dtype=np.int64)
-    return Workload(scenario, index, np.arange(n, dtype=np.float64) * 1e9, np.ones(n, dtype=bool), np.ones(n))
+    far_apart = np.arange(n, dtype=np.float64) * 1e9
+    return Workload(scenario, index, far_apart, np.ones(n, dtype=bool), np.ones(n))
 
 
 def asked_before(scenario: Scenario, request: Request, gap_s: float = 60.0) -> Workload:
     """The same request twice in the same words, `gap_s` apart: row 1 is the one to look at."""
     row = scenario.requests.index(request)
     again = np.zeros(2, dtype=bool)
-    return Workload(scenario, np.full(2, row, dtype=np.int64), np.array([0.0, gap_s]), again,
-                    np.zeros(2))
+    return Workload(
+        scenario, np.full(2, row, dtype=np.int64), np.array([0.0, gap_s]), again, np.zeros(2)
+    )
 
 
 def check_n(n: int) -> None:
@@ -196,9 +198,7 @@ class _Counts:
 
 def asked(when: tuple[When, ...], request: Request) -> bool:
     """Whether this request makes the call at all, as far as its reference values say."""
-    return all(
-        w.value not in request.values or request.flag(w.value) == w.is_true for w in when
-    )
+    return all(w.value not in request.values or request.flag(w.value) == w.is_true for w in when)
 
 
 def _count(
@@ -312,16 +312,15 @@ def _display(
     entries: list[tuple[int, int, int, float, float, Unit, int]] = []
     kept: list[tuple[Unit, ...]] = []
     for r in range(len(scenario.requests)):
-        column = base = 0
+        base = 0
         row: list[Unit] = []
         for j, step in enumerate(makers):
             counted = call(scenario, step)
             found = [u for u in counted.units[r] if u.field in reads]
             pieces = {p: base + g for p, g in _grouped(found, piece_sentences).items()}
             at = counted.at[r]
-            for column, u in enumerate(found, start=column):
+            for column, u in enumerate(found, start=len(row)):
                 entries.append((r, column, j, at[u.token], at[u.known], u, pieces[u.piece]))
-            column += bool(found)
             base = max(pieces.values(), default=base - 1) + 1
             row += found
         kept.append(tuple(row))

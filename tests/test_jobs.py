@@ -62,7 +62,9 @@ def test_a_job_has_an_id_at_once_and_a_result_later(jobs: Jobs) -> None:
     job_id, gate = begun(jobs)
     running = seen(jobs, job_id)
     assert (running.state, running.progress, running.message) == (
-        "running", 0.25, Note.of("job.running"),
+        "running",
+        0.25,
+        Note.of("job.running"),
     )
     assert not running.ended
     gate.open.set()

@@ -21,7 +21,6 @@ from core.retrieval.semantic import NEIGHBOURS
 from core.scenarios import SCENARIOS, scenario
 from core.text import LANGS, Lang
 
-
 # --- labelled pairs -------------------------------------------------------------------------------
 
 

@@ -15,7 +15,6 @@ from core.retrieval.bench_search import METHODS
 from core.scenarios import SCENARIOS, scenario
 from core.text import LANGS
 
-
 # --- the measured table ---------------------------------------------------------------------------
 
 

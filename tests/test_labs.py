@@ -1,4 +1,4 @@
-"""The three lab pages without a browser: every part in both languages, bad input, limits, markup."""
+"""The three lab pages without a browser: every part in both languages, bad input, markup."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def _no_encoder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     """Fast tests get a likeness at once; slow ones load the encoders."""
     if request.node.get_closest_marker("slow") is None:
 
-        async def quick(_: object, asked: str, cached: str, encoder_id: str) -> cached_pair.Likened:
+        async def quick(
+            _pool: object, _one: str, _two: str, encoder_id: str
+        ) -> cached_pair.Likened:
             return cached_pair.Likened(encoder_id, 0.9, 1.0, 0.0001, 0.004, 0.0002)
 
         monkeypatch.setattr(cache_pair, "liken", quick)

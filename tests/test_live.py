@@ -1,4 +1,4 @@
-"""Races on real engines: turns, progress, badges, many at once; and the simulator's word for them."""
+"""Races on real engines: turns, progress, badges, many at once, and the simulator's word."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from core.fitted_setting import setting_of
 from core.live import LiveRace, Progress, plan_pair, race
 from core.profiles import MEASURED_ROUTE, Profile, Setting, setting
 from core.providers.fake import FakeProvider, Pace
+from core.providers.scripted import wait_until
 from core.rewrite import Choice
 from core.scenarios import scenario
 from core.simulate import simulate
@@ -34,8 +35,8 @@ REQUEST = SUPPORT.requests[0]
 CHOICES = choose(("streaming", "parallel"))
 
 
-def fake(pace: Pace = Pace(0.05, 0.001)) -> Engine:
-    provider = FakeProvider(pace)
+def fake(error: ProviderError | None = None) -> Engine:
+    provider = FakeProvider(Pace(0.05, 0.001, error=error))
     return Engine("fake", Model(provider, "big"), Model(provider, "little"))
 
 
@@ -103,7 +104,7 @@ def test_plans_that_count_on_earlier_calls_run_once_before() -> None:
 
 
 def test_a_failed_warm_up_ends_the_race_with_its_reason() -> None:
-    refused = fake(Pace(0.05, 0.001, error=ProviderError("no such model")))
+    refused = fake(ProviderError("no such model"))
     with pytest.raises(ProviderError, match="no such model"):
         raced(refused)
 
@@ -168,8 +169,8 @@ def test_cancelling_a_race_closes_its_stream() -> None:
                 repeats=1, rng=np.random.default_rng(0), tell=lambda _: None,
             )
         )  # fmt: skip
-        while len(model.asked) < 2:
-            await asyncio.sleep(0.01)
+        await wait_until(3.0)  # the second call has begun to write and has five seconds to go
+        assert len(model.asked) == 2
         work.cancel()
         began = asyncio.get_running_loop().time()
         await asyncio.wait([work])

@@ -1,7 +1,7 @@
 """The emulator, through the official SDKs, takes the time that the simulator says.
 
-An emulator without chance in a process of its own for each role; models and services are a few
-times as fast as real ones, so that the whole takes seconds. The bar is on the program and not on
+An emulator without chance in a process of its own for each role; models and services are two
+to four times as fast as real ones, so that the whole takes seconds. The bar is on the program and not on
 what else the machine does, which only ever adds time: the fastest of a few runs counts.
 """
 
@@ -59,8 +59,8 @@ def where() -> Setting:
     }
     return replace(
         usual,
-        large=fast(usual.large, 0.15, 250.0),
-        small=fast(usual.small, 0.10, 400.0),
+        large=fast(usual.large, 0.30, 125.0),
+        small=fast(usual.small, 0.20, 200.0),
         route=MEASURED_ROUTE,
         services=services,
         certain=True,

@@ -85,6 +85,22 @@ def test_a_link_from_the_playground_carries_over() -> None:
     assert at.selectbox(key="large").value == "gpt-4.1"
 
 
+def test_a_set_chosen_in_the_playground_is_there_after_a_switch_of_pages() -> None:
+    at = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=120)
+    at.context["locale"] = "en-US"
+    at.run()
+    at.segmented_control(key="pipeline").set_value("travel")
+    at.toggle(key="streaming").set_value(False)
+    at.multiselect(key="also").set_value(["hedge"])
+    at.run()
+    at.query_params.clear()  # as a browser does
+    at.switch_page(PAGE).run()
+    assert not at.exception
+    assert at.segmented_control(key="pipeline").value == "travel"
+    assert not at.toggle(key="streaming").value
+    assert at.multiselect(key="also").value == ["hedge"]
+
+
 def test_the_load_is_in_the_address() -> None:
     at = opened(
         rate="2.5",

@@ -1,4 +1,4 @@
-"""JSON read and written, its shapes, short names, tokens as pieces, shared beginnings, languages."""
+"""JSON read and written, its shapes, short names, tokens as pieces, shared beginnings."""
 
 from __future__ import annotations
 

@@ -33,17 +33,15 @@ COMMANDS: tuple[Command, ...] = (
     Command("techniques", "list the optimizations", catalogues.none, catalogues.techniques),
     Command("profiles", "list models, routes and services", catalogues.none, catalogues.profiles),
     Command(
-        "simulate", "compare a pipeline with and without optimizations",
-        simulate.arguments, simulate.run,
+        "simulate",
+        "compare a pipeline with and without optimizations",
+        simulate.arguments,
+        simulate.run,
     ),
     Command("advise", "say what to do first", advise.arguments, advise.run),
     Command("run", "measure both plans on a real engine", run.arguments, run.run),
-    Command(
-        "emulate", "serve a model's pace on this machine", emulate.arguments, emulate.run
-    ),
-    Command(
-        "calibrate", "fit a latency profile to an engine", calibrate.arguments, calibrate.run
-    ),
+    Command("emulate", "serve a model's pace on this machine", emulate.arguments, emulate.run),
+    Command("calibrate", "fit a latency profile to an engine", calibrate.arguments, calibrate.run),
     Command("models", "list or get the local engine's weights", models.arguments, models.run),
     Command("bench", "measure the engine on this machine", bench.arguments, bench.run),
 )

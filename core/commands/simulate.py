@@ -86,8 +86,10 @@ def _print(choice: Picked, found: Comparison, reader: Reader) -> None:
     before = summaries(found.before, reader, HEADLINE)
     after = summaries(found.after, reader, HEADLINE)
     large, small = choice.setting.large, choice.setting.small
-    print(f"{choice.scenario.id}, simulated: n={found.before.n}, large {large.name} "
-          f"({large.source_date}), small {small.name} ({small.source_date})")
+    print(
+        f"{choice.scenario.id}, simulated: n={found.before.n}, large {large.name} "
+        f"({large.source_date}), small {small.name} ({small.source_date})"
+    )
     rows = []
     for m in (m for m in METRICS if m.id in HEADLINE):
         a, b = before[m.id], after[m.id]

@@ -108,8 +108,12 @@ class Screen:
     def text(self, values: Collection[str]) -> str:
         """Return what the steps that give one of these values have written of it so far."""
         givers = {self.plan.producer.get(value) for value in values}
-        return "".join(text for source in self.sources if source in givers
-                       for text in self._written.get(source, ()))
+        return "".join(
+            text
+            for source in self.sources
+            if source in givers
+            for text in self._written.get(source, ())
+        )
 
     # --- what the steps do -----------------------------------------------------------------------
 

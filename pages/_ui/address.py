@@ -19,8 +19,36 @@ from typing import TypeVar
 import streamlit as st
 
 _SEPARATOR = ","
+_PAGE, _SWITCHED, _CARRIED = "address_page", "address_switched", "address_carried"
 
 V = TypeVar("V")
+
+
+def enter_page(name: str) -> None:
+    """Note which page is drawn: a switch empties the address, and means nothing to a choice.
+
+    Called once per run by the frame, before the page.
+    """
+    st.session_state[_SWITCHED] = st.session_state.get(_PAGE, name) != name
+    st.session_state[_PAGE] = name
+
+
+def leave_page() -> None:
+    """Remember the values that are carried to other pages. Called by the frame, after the page."""
+    carried: dict[str, object] = st.session_state.setdefault(_CARRIED, {})
+    carried.update({k: st.session_state[k] for k in carried if k in st.session_state})
+
+
+def carry(key: str) -> None:
+    """Let the bound widget `key` keep its value on another page that has it, too.
+
+    Called just before it is drawn. What the address names goes before.
+    """
+    carried: dict[str, object] = st.session_state.setdefault(_CARRIED, {})
+    known = carried.setdefault(key, None)
+    switched = st.session_state.get(_SWITCHED, False)
+    if switched and known is not None and key not in st.query_params:
+        st.session_state[key] = known
 
 
 def keep_choice(key: str, options: Sequence[str], *, default: str) -> None:
@@ -61,8 +89,8 @@ def _keep(key: str, default: str, *, read: Callable[[str], V], write: Callable[[
     written = st.query_params.get(key)
     named = default if written is None else write(read(written))
     known: str = st.session_state.get(before, default)
-    if key not in st.session_state:
-        # The session's first run, or back from another page, which emptied the address.
+    if key not in st.session_state or st.session_state.get(_SWITCHED, False):
+        # The session's first run, or from another page, which may have had this widget, too.
         code = known if written is None else named
         st.session_state[key] = read(code)
     else:

@@ -25,7 +25,7 @@ from core.request import Request
 from core.rewrite import Choice, Range, Technique
 from core.scenarios import SCENARIOS, Scenario, scenario
 from core.techniques import HEADLINE_ORDER, PRESETS, TECHNIQUES, choose, technique
-from pages._ui.address import keep_choice, keep_choices
+from pages._ui.address import carry, keep_choice, keep_choices
 from pages._ui.lang import language, tr
 
 FIRST_SCREEN: tuple[str, ...] = ("streaming", "short_keys", "parallel", "small_model")
@@ -117,6 +117,7 @@ def pick_setting() -> tuple[Setting, Reader]:
     large = _model("large", usable, DEFAULT_LARGE)
     small = _model("small", usable, DEFAULT_SMALL)
     paths = list(routes())
+    carry("route")
     route = st.selectbox(
         tr("playground.route"),
         paths,
@@ -124,6 +125,7 @@ def pick_setting() -> tuple[Setting, Reader]:
         key="route",
         bind="query-params",
     )
+    carry("pace")
     pace = st.number_input(
         tr("playground.pace"),
         0.5,
@@ -139,6 +141,7 @@ def pick_setting() -> tuple[Setting, Reader]:
 
 
 def _model(role: str, usable: list[str], default: str) -> str:
+    carry(role)
     chosen = st.selectbox(
         tr(f"playground.{role}"),
         usable,
@@ -202,6 +205,7 @@ def by_principle(ids: Sequence[str]) -> dict[int, list[str]]:
 def _toggle(technique_id: str, on_change: Callable[[], None] | None) -> None:
     what = tr(f"technique.{technique_id}.help")
     catch = tr(f"technique.{technique_id}.catch")
+    carry(technique_id)
     st.toggle(
         tr(f"technique.{technique_id}.title"),
         value=technique_id in FIRST_SCREEN,
@@ -272,6 +276,7 @@ def _parameter(t: Technique, field: dataclasses.Field[Any], on_change: OnChange)
     limits: Range | None = field.metadata.get("range")
     options: Sequence[str] | None = field.metadata.get("choices")
     default: Any = field.default
+    carry(key)
     if options:
         first = options.index(default)
         st.selectbox(label, options, first, key=key, on_change=on_change, bind="query-params")

@@ -9,6 +9,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.navigation.page import Page
 
+from pages._ui.address import enter_page, leave_page
 from pages._ui.lang import announce_language, keep_in_address, language_switch, tr
 
 # Two lanes, the grey one long, the other short. Not an emoji or a symbol: for a tab Streamlit
@@ -46,6 +47,7 @@ PAGES: tuple[PageEntry, ...] = (
     PageEntry("labs", "tokens"),
     PageEntry("decide", "advice"),
     PageEntry("decide", "tail"),
+    PageEntry("decide", "catalogue"),
     PageEntry("measure", "live"),
     PageEntry("measure", "calibrate"),
     PageEntry("measure", "accuracy"),
@@ -69,7 +71,9 @@ def run() -> None:
         menu_items={"About": tr("frame.about")},
     )
     _head(entry)
+    enter_page(entry.name)
     current.run()
+    leave_page()
 
 
 def _sections(pages: Mapping[str, Page]) -> dict[str, list[Page]]:

@@ -12,6 +12,7 @@ from pages._ui.address import keep_choices
 from pages._ui.lang import language, tr
 from pages._ui.live import engine, matrix, matrix_table
 from pages._ui.live.predicted import foresee
+from pages._ui.live.verdicts import FEWEST_REPEATS
 
 IDS = tuple(t.id for t in TECHNIQUES)
 FIRST = ("streaming", "parallel", "small_model", "short_keys")
@@ -38,7 +39,7 @@ with side:
         placeholder=tr("playground.search"),
     )
     label = tr("live.repeats")
-    times = st.number_input(label, 1, MOST_REPEATS, 2, key="times", bind="query-params")
+    times = st.number_input(label, FEWEST_REPEATS, MOST_REPEATS, key="times", bind="query-params")
     with st.expander(tr("playground.setting")):
         setting, _ = controls.pick_setting()
 with stage:

@@ -17,7 +17,6 @@ ROLES: dict[str, tuple[ModelRole, ...]] = {
     "small": ("small",),
 }
 
-fits.leave()
 st.caption(tr("calibrate.intro"))
 side, stage = st.columns([1, 3], gap="medium")
 with side:

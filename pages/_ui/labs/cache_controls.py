@@ -50,9 +50,6 @@ def _switch(guard: GuardId) -> bool:
 
 def pick_pipeline() -> str:
     """Return the scenario whose requests are asked; the one the Playground shows."""
-    if "pipeline" in st.session_state:
-        # Another page's widget of this key is another widget: only what a script sets carries over.
-        st.session_state["pipeline"] = st.session_state["pipeline"]
     keep_choice("pipeline", SCENARIOS, default=SCENARIOS[0])
     return str(
         st.segmented_control(

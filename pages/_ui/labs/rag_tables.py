@@ -40,7 +40,8 @@ def draw() -> None:
 
 def _recalls(rows: list[RecallRow], spoken: Lang, lang: Lang) -> str:
     """Recall by method, rerank and k."""
-    head = (text(lang, "raglab.tables.setting"), *(f"@{k}" for k in DEPTHS), f"n {rows[0].n}")
+    depths = (f"@{k}" for k in DEPTHS)
+    head = (text(lang, "raglab.tables.setting"), *depths, f"@{TARGET_K}, 95%")
     best = max(range(len(rows)), key=lambda i: rows[i].share(TARGET_K).k)
     body = [
         (
@@ -51,7 +52,7 @@ def _recalls(rows: list[RecallRow], spoken: Lang, lang: Lang) -> str:
         for row in rows
     ]
     title = text(lang, "raglab.tables.recall_title", lang=text(lang, f"lab.lang_{spoken}"))
-    return f"<h5>{escaped(title)}</h5>{table((*head[:-1], f'@{TARGET_K}, 95%'), body, marked=best)}"
+    return f"<h5>{escaped(title)}</h5>{table(head, body, marked=best, kind='wide')}"
 
 
 def _named(row: RecallRow, lang: Lang) -> str:

@@ -47,9 +47,7 @@ def pick(*, writes: bool = True) -> Picked:
     """Draw the choice of engine and what it needs; `writes`: also what its models write."""
     names = offered()
     keep_choice("engine", names, default=names[0])
-    engine = str(
-        st.selectbox(tr("live.engine.label"), names, key="engine", format_func=title)
-    )
+    engine = str(st.selectbox(tr("live.engine.label"), names, key="engine", format_func=title))
     st.caption(tr(f"live.engine.about_{engine.replace('-', '_')}"))
     if hosted():
         st.caption(tr("live.engine.hosted"))

@@ -21,9 +21,12 @@ from pages._ui.live.probing import Calibration, Fit
 from pages._ui.sections.figures import seconds, share
 from pages._ui.sections.look import draw_html
 
+USUAL_TOK = 1000.0
+"""The prompt for which the pace is given: it depends a little on what was read before."""
+
 ROLES: tuple[ModelRole, ...] = ("large", "small")
 _CONFIG = {"displayModeBar": False, "responsive": True}
-_TROUBLE, _LEAVE = "calibrate_trouble", "calibrate_leave"
+_TROUBLE, _USED = "calibrate_trouble", "calibrate_used"
 
 
 def draw(found: Calibration) -> None:
@@ -59,8 +62,8 @@ def _facts(profile: FittedProfile) -> None:
     law, lang = profile.law, language()
     rows = [
         (tr("calibrate.fact.base"), seconds(law.base_s, lang)),
-        (tr("calibrate.fact.per_1k"), seconds(1000 * law.per_token_s, lang)),
-        (tr("calibrate.fact.per_output"), seconds(law.per_output_s, lang)),
+        (tr("calibrate.fact.per_1k"), seconds(law.ttft_s(USUAL_TOK, 0.0) - law.base_s, lang)),
+        (tr("calibrate.fact.per_output"), seconds(law.decode_s(USUAL_TOK, 0.0, 2.0), lang)),
         (tr("calibrate.fact.spread"), f"±{profile.spread:.0%}"),
         (tr("calibrate.fact.samples"), f"{profile.samples} ({profile.failed})"),
         (tr("calibrate.fact.context"), f"{profile.largest_context_tok:,}"),
@@ -74,8 +77,9 @@ def _facts(profile: FittedProfile) -> None:
         )
         for s in profile.slowdowns
     ]
-    draw_html(table((tr("calibrate.fact.what"), tr("calibrate.fact.value")), rows, kind="facts"),
-              "lab")
+    draw_html(
+        table((tr("calibrate.fact.what"), tr("calibrate.fact.value")), rows, kind="facts"), "lab"
+    )
     if profile.busy:
         st.warning(tr("calibrate.busy", share=share(BUSY_SHARE)))
 
@@ -119,6 +123,11 @@ def _actions(profiles: Sequence[FittedProfile]) -> None:
         )
 
 
+    if (role := st.session_state.pop(_USED, None)) is not None:
+        label = tr(f"calibrate.used_{role}", model=st.session_state[role])
+        st.page_link(PLAYGROUND, label=label, icon=":material/play_arrow:")
+
+
 def _readable() -> Iterator[FittedProfile]:
     """Yield the kept profiles; a broken file is named instead."""
     for name in fitted_io.saved():
@@ -134,16 +143,10 @@ def _row(profile: FittedProfile) -> tuple[str, ...]:
     return profile.name, date, f"±{profile.spread:.0%}", noise, profile.machine
 
 
-def leave() -> None:
-    """Open the Playground if a profile was picked for it: first of all, before its widgets."""
-    if st.session_state.pop(_LEAVE, False):
-        st.switch_page(PLAYGROUND)
-
-
 def _use(role: ModelRole, name: str) -> None:
-    """Give the Playground's model of this role the profile; its page's address then says so."""
+    """Make the profile the model of this role on all pages: this one has the choice, too."""
     st.session_state[role] = FITTED + name
-    st.session_state[_LEAVE] = True
+    st.session_state[_USED] = role
 
 
 def _delete(name: str) -> None:

@@ -48,7 +48,7 @@ def _sentence(table: Table, metric_id: str) -> str:
     """How far predictions were off, against what is good enough."""
     middle, p90 = table.found.errors(metric_id)
     good = middle <= BARS[metric_id] and p90 <= P90_BAR
-    signs = [s for s in table.found.signs() if s.clear and s.metric == metric_id]
+    directed = [one for one in judged(table.found, metric_id) if one.directed]
     return tr(
         "accuracy.good" if good else "accuracy.bad",
         metric=tr(f"metric.{metric_id}"),
@@ -56,8 +56,8 @@ def _sentence(table: Table, metric_id: str) -> str:
         p90=share(p90),
         bar=share(BARS[metric_id]),
         p90_bar=share(P90_BAR),
-        right=sum(s.agrees for s in signs),
-        clear=len(signs),
+        right=sum(one.same_direction for one in directed),
+        clear=len(directed),
     )
 
 

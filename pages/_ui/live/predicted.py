@@ -86,6 +86,4 @@ def named(target: Target, base: Setting) -> Setting:
     local = target.engine == "local"
     titles: dict[str, str] = {s.role: s.name for s in listing()} if local else {}
     large, small = (titles.get(name, name) for name in (target.large, target.small))
-    return _with_models(
-        replace(base.large, name=large), replace(base.small, name=small), base
-    )
+    return _with_models(replace(base.large, name=large), replace(base.small, name=small), base)

@@ -31,8 +31,14 @@ def draw() -> None:
         for state in states:
             if state.stand_in:
                 st.caption(tr("local.model.stand_in"))
-        st.caption(tr("live.models.source", package=SOURCE.package, version=SOURCE.version,
-                      sha256=SOURCE.sha256))
+        st.caption(
+            tr(
+                "live.models.source",
+                package=SOURCE.package,
+                version=SOURCE.version,
+                sha256=SOURCE.sha256,
+            )
+        )
     mine = [s for s in missing if s.named_by is None]
     for state in missing:
         if state.named_by is not None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import streamlit as st
 
 from core.execute.export import jsonl
+from core.live import LiveRace
 from core.metrics import Reader
 from core.text import say
 from pages._ui.lanes import payload
@@ -58,6 +60,14 @@ def _badges(found: Measured) -> None:
     draw_html(f"<ul class='badges'>{chips}</ul>", "live")
 
 
+def _lines(race: LiveRace) -> Iterator[str]:
+    """Yield all runs, each with its side and which repeat it was, from 1."""
+    sides = {"before": race.runs_before, "after": race.runs_after}
+    for side, runs in sides.items():
+        for repeat, run in enumerate(runs, start=1):
+            yield from jsonl(run, {"side": side, "repeat": repeat})
+
+
 def _legend(found: Measured) -> str:
     basis = found.foresight
     told = tr("live.legend", n=len(found.whole))
@@ -83,9 +93,7 @@ def _pick(found: Measured, best: int) -> int:
 def _payload(found: Measured, repeat: int, reader: Reader) -> RacePayload:
     """The race of one repeat, each lane saying that it was measured."""
     plain = payload(view_of(found, repeat, reader, language()))
-    lanes = tuple(
-        replace(one, subtitle=tr("live.lane", what=one.subtitle)) for one in plain.lanes
-    )
+    lanes = tuple(replace(one, subtitle=tr("live.lane", what=one.subtitle)) for one in plain.lanes)
     return replace(plain, lanes=lanes)
 
 
@@ -100,13 +108,9 @@ def _notes(found: Measured) -> None:
 
 
 def _download(found: Measured) -> None:
-    runs = (*found.race.runs_before, *found.race.runs_after)
-    sides = ["before"] * len(found.race.runs_before) + ["after"] * len(found.race.runs_after)
-    lines = (line for run, side in zip(runs, sides, strict=True)
-             for line in jsonl(run, {"side": side}))
     st.download_button(
         tr("live.download"),
-        data=lambda: "".join(lines),
+        data=lambda: "".join(_lines(found.race)),
         file_name="live-run.jsonl",
         mime="application/x-ndjson",
         on_click="ignore",

@@ -23,7 +23,8 @@ from pages._ui.live.watch import Ahead, Watch
 EVERY_S = 0.5
 """How often the page looks after its run. What was measured does not depend on it."""
 
-_RUNNING, _DONE, _TROUBLE = "live_running", "live_measured", "live_trouble"
+_RUNNING, _DONE = "live_running", "live_measured"
+_TROUBLE, _STOPPED = "live_trouble", "live_stopped"
 
 
 @dataclass(slots=True, eq=False)
@@ -97,6 +98,8 @@ def cancel() -> None:
 
 def draw_trouble() -> None:
     """Say once why there is no result."""
+    if st.session_state.pop(_STOPPED, False):
+        st.info(tr("live.stopped"), icon=":material/info:")
     trouble: str | None = st.session_state.pop(_TROUBLE, None)
     if trouble is not None:
         st.error(trouble, icon=":material/error:")
@@ -114,16 +117,14 @@ def _followed() -> None:
     now.watch.take(now.job.news())
     with st.container(horizontal=True, vertical_alignment="center", key="live_progress"):
         watch.progress(now.watch)
-        st.button(
-            tr("job.cancel"), key="live_cancel", on_click=cancel, icon=":material/close:"
-        )
+        st.button(tr("job.cancel"), key="live_cancel", on_click=cancel, icon=":material/close:")
     watch.draw(now.watch, now.asked.scenario)
 
 
 def _put_away(ended: Running) -> None:
     """Keep the result, or the one line that says why there is none, without any key in it."""
     if ended.job.cancelled:
-        st.session_state[_TROUBLE] = tr("live.stopped")
+        st.session_state[_STOPPED] = True
         return
     try:
         result = ended.job.result(0)

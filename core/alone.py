@@ -1,0 +1,167 @@
+"""What each technique does by itself: on a pipeline as it is, or where it needs one that differs.
+
+Some techniques do nothing on a naive program: chunking needs a stream, a rerank gate a reranker, a
+near region an endpoint far away. For those a situation is prepared, and said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from core.compare import rewritten
+from core.dists import Array
+from core.examples import two_stage_retrieval
+from core.losses import Loss, losses
+from core.metrics import Change, Reader, change, metric
+from core.plan import Plan
+from core.profiles import Setting, routes
+from core.scenarios import Scenario
+from core.simulate import simulate
+from core.techniques import choose
+from core.text import Note
+from core.workload import Workload, stream
+from core.worth import Reach, reach
+
+Aim = Literal["median", "p95", "mean"]
+
+AIMS: tuple[tuple[str, Aim], ...] = (
+    ("reader_wait_s", "median"),
+    ("reader_wait_s", "p95"),
+    ("total_s", "median"),
+    ("cost_usd", "mean"),
+)
+"""What is compared: of times the middle and the slow end, of money what all requests cost."""
+
+N = 200
+SEED = 0
+
+FAR_ROUTE = "Seoul > us-west-2"
+"""An endpoint across an ocean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A pipeline as some techniques need it; its text is `catalogue.situation.<id>`."""
+
+    id: str
+    prepare: Callable[[Scenario, Setting], tuple[Scenario, Setting]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Effect:
+    """What one technique changed in a situation: by `AIMS`, None where it cannot be said.
+
+    `scenario` and `setting` are those of the situation; `reach` is about the reader's wait.
+    `what_if` names models that would have to offer something they do not.
+    """
+
+    situation: str
+    scenario: Scenario
+    setting: Setting
+    changes: tuple[Change | None, ...]
+    reach: Reach | None
+    losses: tuple[Loss, ...]
+    what_if: tuple[str, ...]
+
+
+def _as_it_is(scenario: Scenario, setting: Setting) -> tuple[Scenario, Setting]:
+    return scenario, setting
+
+
+def _streaming(scenario: Scenario, setting: Setting) -> tuple[Scenario, Setting]:
+    return _with_plan(scenario, rewritten(scenario, choose(["streaming"]), setting)[0]), setting
+
+
+def _two_stage(scenario: Scenario, setting: Setting) -> tuple[Scenario, Setting]:
+    return _with_plan(scenario, two_stage_retrieval(scenario.plan)), setting
+
+
+def _far(scenario: Scenario, setting: Setting) -> tuple[Scenario, Setting]:
+    return scenario, replace(setting, route=routes()[FAR_ROUTE])
+
+
+@lru_cache(maxsize=32)
+def _with_plan(scenario: Scenario, plan: Plan) -> Scenario:
+    """The scenario with another plan to begin with: one object for all who ask."""
+    return replace(scenario, plan=plan)
+
+
+SITUATIONS: tuple[Situation, ...] = (
+    Situation("plain", _as_it_is),
+    Situation("streaming", _streaming),
+    Situation("two_stage", _two_stage),
+    Situation("far", _far),
+)
+"""The first one in which a technique applies is the one to show."""
+
+
+@lru_cache(maxsize=1024)
+def effect(
+    technique_id: str, situation: Situation, scenario: Scenario, setting: Setting, reader: Reader
+) -> Effect | Note:
+    """What a technique does in a situation, or why nothing."""
+    where, told = situation.prepare(scenario, setting)
+    plan, log = rewritten(where, choose([technique_id]), told)
+    if log[0].reason is not None:
+        return log[0].reason
+    workload = _workload(where)
+    before = simulate(where.plan, told, workload, seed=SEED)
+    after = simulate(plan, told, workload, seed=SEED)
+    pairs = [
+        (metric(name).compute(before, reader), metric(name).compute(after, reader))
+        for name, _ in AIMS
+    ]
+    return Effect(
+        situation.id,
+        where,
+        told,
+        tuple(_change(aim, *pair) for (_, aim), pair in zip(AIMS, pairs, strict=True)),
+        reach(*pairs[0]),
+        losses(where.plan, plan, where),
+        _what_if(plan, told),
+    )
+
+
+def _change(aim: Aim, before: Array, after: Array) -> Change | None:
+    """The change of one aim with its interval; that of a p95 has none."""
+    if aim == "median":
+        return change(before, after, rng=np.random.default_rng((SEED, 0xB007)))
+    ok = ~(np.isnan(before) | np.isnan(after))
+    if not ok.any():
+        return None
+    if aim == "p95":
+        base, then = (float(np.percentile(values[ok], 95)) for values in (before, after))
+        return Change(then - base, then - base, then - base, then / base - 1.0 if base else None)
+    delta, base = after[ok] - before[ok], float(before[ok].mean())
+    middle, reach_95 = float(delta.mean()), 1.96 * float(delta.std()) / math.sqrt(len(delta))
+    share = middle / base if base else None
+    return Change(middle, middle - reach_95, middle + reach_95, share)
+
+
+def _what_if(plan: Plan, setting: Setting) -> tuple[str, ...]:
+    """Models that are sent predictions and do not offer them."""
+    asked = {setting.model(step.role) for step in plan.llm_steps if step.predict}
+    return tuple(sorted(model.name for model in asked if not model.predictions))
+
+
+def first_effect(
+    technique_id: str, scenario: Scenario, setting: Setting, reader: Reader
+) -> Effect | Note:
+    """What a technique does where it first applies; else why not on the pipeline as it is."""
+    found = [effect(technique_id, SITUATIONS[0], scenario, setting, reader)]
+    for situation in SITUATIONS[1:]:
+        if isinstance(found[-1], Effect):
+            return found[-1]
+        found.append(effect(technique_id, situation, scenario, setting, reader))
+    return found[-1] if isinstance(found[-1], Effect) else found[0]
+
+
+@lru_cache(maxsize=32)
+def _workload(scenario: Scenario) -> Workload:
+    return stream(scenario, N)
