@@ -69,13 +69,27 @@ class Effect:
     losses: tuple[Loss, ...]
     what_if: tuple[str, ...]
 
+    @property
+    def matters(self) -> bool:
+        """Whether the reader's wait changes at all."""
+        return self.reach is not None and self.reach.better + self.reach.worse > 0.0
+
 
 def _as_it_is(scenario: Scenario, setting: Setting) -> tuple[Scenario, Setting]:
     return scenario, setting
 
 
+def _checked(scenario: Scenario, setting: Setting) -> tuple[Scenario, Setting]:
+    return _streams(scenario, setting, before_check=False), setting
+
+
 def _streaming(scenario: Scenario, setting: Setting) -> tuple[Scenario, Setting]:
-    return _with_plan(scenario, rewritten(scenario, choose(["streaming"]), setting)[0]), setting
+    return _streams(scenario, setting, before_check=True), setting
+
+
+def _streams(scenario: Scenario, setting: Setting, *, before_check: bool) -> Scenario:
+    choices = choose(["streaming"], {"streaming": {"before_check": before_check}})
+    return _with_plan(scenario, rewritten(scenario, choices, setting)[0])
 
 
 def _two_stage(scenario: Scenario, setting: Setting) -> tuple[Scenario, Setting]:
@@ -94,11 +108,12 @@ def _with_plan(scenario: Scenario, plan: Plan) -> Scenario:
 
 SITUATIONS: tuple[Situation, ...] = (
     Situation("plain", _as_it_is),
+    Situation("checked", _checked),
     Situation("streaming", _streaming),
     Situation("two_stage", _two_stage),
     Situation("far", _far),
 )
-"""The first one in which a technique applies is the one to show."""
+"""As it is; streaming behind its check, and before it; with older retrieval; far from the model."""
 
 
 @lru_cache(maxsize=1024)
@@ -150,16 +165,26 @@ def _what_if(plan: Plan, setting: Setting) -> tuple[str, ...]:
     return tuple(sorted(model.name for model in asked if not model.predictions))
 
 
+def effects(
+    technique_id: str, scenario: Scenario, setting: Setting, reader: Reader
+) -> tuple[Effect, ...]:
+    """What a technique does in each situation in which it applies."""
+    found = (effect(technique_id, s, scenario, setting, reader) for s in SITUATIONS)
+    return tuple(one for one in found if isinstance(one, Effect))
+
+
 def first_effect(
     technique_id: str, scenario: Scenario, setting: Setting, reader: Reader
 ) -> Effect | Note:
-    """What a technique does where it first applies; else why not on the pipeline as it is."""
-    found = [effect(technique_id, SITUATIONS[0], scenario, setting, reader)]
-    for situation in SITUATIONS[1:]:
-        if isinstance(found[-1], Effect):
-            return found[-1]
-        found.append(effect(technique_id, situation, scenario, setting, reader))
-    return found[-1] if isinstance(found[-1], Effect) else found[0]
+    """What a technique does on the pipeline as it is, else where it first makes a difference.
+
+    Where it applies nowhere, why not on the pipeline as it is.
+    """
+    plain = effect(technique_id, SITUATIONS[0], scenario, setting, reader)
+    if isinstance(plain, Effect):
+        return plain
+    found = effects(technique_id, scenario, setting, reader)
+    return next((one for one in found if one.matters), found[0] if found else plain)
 
 
 @lru_cache(maxsize=32)

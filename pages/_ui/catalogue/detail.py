@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
-from core.alone import AIMS, SITUATIONS, Aim, Effect, effect, first_effect
+from core.alone import AIMS, Aim, Effect, effects, first_effect
 from core.metrics import Reader, metric
 from core.profiles import Setting
 from core.rewrite import Technique
@@ -16,13 +16,16 @@ from core.techniques import choose, technique
 from core.text import Note, say
 from pages._ui import controls
 from pages._ui.address import keep_choice
-from pages._ui.catalogue import effects, listing
+from pages._ui.catalogue import listing, words
 from pages._ui.lang import language, tr
 from pages._ui.sections import graph
 from pages._ui.sections.bars import sign
 from pages._ui.sections.figures import metric_name, share
 from pages._ui.sections.look import draw_html, escaped
 from pages._ui.view import View
+
+STREAMING = ("plain", "checked", "streaming")
+"""Situations to tell side by side."""
 
 
 def draw(technique_id: str, setting: Setting, reader: Reader) -> None:
@@ -81,36 +84,39 @@ def _gains(t: Technique, setting: Setting, reader: Reader) -> str:
     """A row a pipeline and situation, a column a metric; beneath, losses and reasons."""
     lang = language()
     rows: list[str] = []
-    notes: dict[str, None] = {}  # in order, each once
+    notes: list[str] = []
     for name in SCENARIOS:
-        title, told = scenario(name).title[lang], set[str]()
-        for found in _effects(t, scenario(name), setting, reader):
-            if isinstance(found, Note):
-                notes[f"<p class='idle'>{escaped(f'{title}: {say(found, lang)}')}</p>"] = None
-                continue
-            cells = _cells(found)
-            if cells not in told:
-                rows.append(_gain_row(title, found, cells))
-            told.add(cells)
-            notes |= dict.fromkeys(_notes(t, title, found))
+        title = scenario(name).title[lang]
+        told = _told(t, scenario(name), setting, reader)
+        if isinstance(told, Note):
+            notes.append(f"<p class='idle'>{escaped(f'{title}: {say(told, lang)}')}</p>")
+            continue
+        by_cells = {
+            _cells(one): one for one in reversed(told)
+        }  # the first of those that look alike
+        rows += [_gain_row(title, one, cells) for cells, one in reversed(by_cells.items())]
+        notes += dict.fromkeys(note for one in told for note in _notes(title, one))
+        notes += _costs(t, title, told)
     heads = "".join(f"<th scope='col'>{escaped(h)}</th>" for h in ("", *(_aim(*a) for a in AIMS)))
     table = f"<div class='scroll'><table><tr>{heads}</tr>{''.join(rows)}</table></div>"
     return f"<div class='catalogue gains'>{table if rows else ''}{''.join(notes)}</div>"
 
 
-def _effects(
+def _told(
     t: Technique, where: Scenario, setting: Setting, reader: Reader
-) -> tuple[Effect | Note, ...]:
+) -> tuple[Effect, ...] | Note:
     """What it does on the pipeline as it is and once that streams; else where it first applies."""
-    told = (effect(t.id, s, where, setting, reader) for s in SITUATIONS[:2])
-    found = tuple(one for one in told if isinstance(one, Effect))
-    return found or (first_effect(t.id, where, setting, reader),)
+    found = tuple(e for e in effects(t.id, where, setting, reader) if e.situation in STREAMING)
+    if found:
+        return found
+    first = first_effect(t.id, where, setting, reader)
+    return first if isinstance(first, Note) else (first,)
 
 
 def _aim(name: str, aim: Aim) -> str:
     """What is compared, by name: the median goes without saying, the mean of money, too."""
     told = metric_name(metric(name), language())
-    return f"{told}, p95" if aim == "p95" else told
+    return f"{told} (p95)" if aim == "p95" else told
 
 
 def _gain_row(title: str, found: Effect, cells: str) -> str:
@@ -120,15 +126,18 @@ def _gain_row(title: str, found: Effect, cells: str) -> str:
 
 def _cells(found: Effect) -> str:
     return "".join(
-        f"<td>{effects.words(one, metric(name), interval=True)}</td>"
+        f"<td>{words.change(one, metric(name), interval=True)}</td>"
         for one, (name, _) in zip(found.changes, AIMS, strict=True)
     )
 
 
-def _notes(t: Technique, title: str, found: Effect) -> Iterator[str]:
-    """Whom it reaches where the median hides it, what the answer loses, why it costs."""
-    if found.reach is not None and effects.hidden(found.changes[0], found.reach):
-        yield f"<p>{escaped(title)}: {effects.wait(found)}</p>"
+def _notes(title: str, found: Effect) -> Iterator[str]:
+    """Whom it reaches where the median hides it, what the answer loses, and what it would need."""
+    if found.reach is not None and words.hidden(found.changes[0], found.reach):
+        where = title
+        if found.situation != "plain":
+            where = f"{title}, {tr(f'catalogue.situation.{found.situation}')}"
+        yield f"<p>{escaped(where)}: {words.wait(found)}</p>"
     for loss in found.losses:
         change = tr("catalogue.loss", before=share(loss.before), after=share(loss.after))
         kind = "loss" if loss.after < loss.before else "gain"
@@ -137,13 +146,17 @@ def _notes(t: Technique, title: str, found: Effect) -> Iterator[str]:
     if found.what_if:
         what_if = tr("playground.prediction_what_if", model=", ".join(found.what_if))
         yield f"<p class='idle'>{escaped(f'{title}: {what_if}')}</p>"
+
+
+def _costs(t: Technique, title: str, told: Sequence[Effect]) -> Iterator[str]:
+    """What it costs in some situation, and why."""
     costing = [
         _aim(name, aim)
-        for one, (name, aim) in zip(found.changes, AIMS, strict=True)
-        if sign(one, metric(name)) == "loss"
+        for k, (name, aim) in enumerate(AIMS)
+        if any(sign(one.changes[k], metric(name)) == "loss" for one in told)
     ]
     if costing:
-        why = tr("catalogue.costs", what=", ".join(costing), why=effects.why(t.id))
+        why = tr("catalogue.costs", what=", ".join(costing), why=words.why(t.id))
         yield f"<p class='loss'>{escaped(f'{title}: {why}')}</p>"
 
 

@@ -13,7 +13,7 @@ from core.scenarios import SCENARIOS, scenario
 from core.techniques import HEADLINE_ORDER, TECHNIQUES, technique
 from core.text import LANGS, text
 from pages._ui.address import keep_choice, keep_choices
-from pages._ui.catalogue import effects
+from pages._ui.catalogue import words
 from pages._ui.controls import OTHERS
 from pages._ui.lang import PARAMETER, chosen_language, language, tr
 from pages._ui.sections.look import draw_html, escaped
@@ -47,7 +47,7 @@ def _title(technique_id: str) -> str:
 
 def filtered() -> list[Technique]:
     """What the search box and the principles leave."""
-    words = st.text_input(
+    wanted = st.text_input(
         tr("catalogue.search"),
         key="find",
         bind="query-params",
@@ -66,16 +66,16 @@ def filtered() -> list[Technique]:
     return [
         t
         for t in map(technique, ALL)
-        if _matches(t, words) and (not chosen or str(t.principle) in chosen)
+        if _matches(t, wanted) and (not chosen or str(t.principle) in chosen)
     ]
 
 
-def _matches(t: Technique, words: str) -> bool:
+def _matches(t: Technique, wanted: str) -> bool:
     """Whether every word is in the id or in what is said about it, in either language."""
     keys = (f"technique.{t.id}.{part}" for part in ("title", "help", "when", "catch"))
     told = [text(lang, key) for key in keys for lang in LANGS]
     where = " ".join([t.id, t.id.replace("_", " "), *told]).casefold()
-    return all(word in where for word in words.casefold().split())
+    return all(word in where for word in wanted.casefold().split())
 
 
 def draw(found: Sequence[Technique], setting: Setting, reader: Reader) -> None:
@@ -87,7 +87,7 @@ def draw(found: Sequence[Technique], setting: Setting, reader: Reader) -> None:
     with place.container():
         draw_html(_list(found, lambda *_: NO_FIGURES), "catalogue")
     with st.spinner(tr("catalogue.working")):
-        body = _list(found, lambda t, name: effects.cell(t.id, scenario(name), setting, reader))
+        body = _list(found, lambda t, name: words.cell(t.id, scenario(name), setting, reader))
     with place.container():
         draw_html(body, "catalogue")
 

@@ -122,7 +122,6 @@ def _actions(profiles: Sequence[FittedProfile]) -> None:
             args=(str(name),),
         )
 
-
     if (role := st.session_state.pop(_USED, None)) is not None:
         label = tr(f"calibrate.used_{role}", model=st.session_state[role])
         st.page_link(PLAYGROUND, label=label, icon=":material/play_arrow:")

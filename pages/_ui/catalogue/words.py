@@ -32,34 +32,34 @@ def cell(technique_id: str, scenario: Scenario, setting: Setting, reader: Reader
 
 def wait(found: Effect) -> str:
     """The reader's wait: median, and whom it reaches where the median does not say."""
-    m, change, reach = metric(WAIT), found.changes[0], found.reach
-    if reach is not None and hidden(change, reach):
+    m, median, reach = metric(WAIT), found.changes[0], found.reach
+    if reach is not None and hidden(median, reach):
         value = escaped(tr("section.toggles.saves", value=amount(reach.better_by, "s", language())))
         whom = escaped(tr("section.toggles.helped", share=share(reach.better)))
         return f"<b class='gain'>{value}</b> {whom}"
-    return words(change, m)
+    return change(median, m)
 
 
-def hidden(change: Change | None, reach: Reach) -> bool:
+def hidden(median: Change | None, reach: Reach) -> bool:
     """Whether the median says next to nothing about those who gain."""
-    median = 0.0 if change is None else abs(change.difference)
+    size = 0.0 if median is None else abs(median.difference)
     noticed = reach.better >= RARE and reach.better_by >= UNNOTICED["s"]
-    return noticed and median < HIDDEN * reach.better_by
+    return noticed and size < HIDDEN * reach.better_by
 
 
-def words(change: Change | None, m: Metric, *, interval: bool = False) -> str:
+def change(found: Change | None, m: Metric, *, interval: bool = False) -> str:
     """A change in words, as HTML: gains and losses in their colours."""
-    kind: Sign = sign(change, m)
-    if change is None or kind == "none":
+    kind: Sign = sign(found, m)
+    if found is None or kind == "none":
         return f"<span class='idle'>{escaped(tr('section.toggles.same'))}</span>"
     lang = language()
-    value = amount(abs(change.difference), m.unit, lang)
+    value = amount(abs(found.difference), m.unit, lang)
     told = escaped(
         tr("section.toggles.saves" if kind == "gain" else "section.toggles.costs", value=value)
     )
-    if not interval or change.low == change.high:
+    if not interval or found.low == found.high:
         return f"<b class='{kind}'>{told}</b>"
-    ends = escaped(between(abs(change.low), abs(change.high), m.unit, lang))
+    ends = escaped(between(abs(found.low), abs(found.high), m.unit, lang))
     return f"<b class='{kind}'>{told}</b> <small>{ends}</small>"
 
 
