@@ -30,9 +30,6 @@ def badges(
     if lengths_differ(_ended_well(before), _ended_well(after)):
         a, b = (_written(_ended_well(side)) / max(len(side), 1) for side in (before, after))
         found.append(Note.of("badge.lengths", before=round(a), after=round(b)))
-    simulated = sorted({step for run in runs for step in run.simulated})
-    if simulated:
-        found.append(Note.of("badge.simulated", steps=", ".join(simulated)))
     found += [note for run in runs for note in run.notes]
     return tuple(dict.fromkeys(found))
 

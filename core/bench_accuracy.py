@@ -21,7 +21,7 @@ from core.execute import Engine
 from core.fitted import FittedProfile
 from core.fitted_setting import setting_of
 from core.load import Capacity
-from core.local.machine import describe_machine, usable_cores
+from core.local.machine import BUSY_SHARE, describe_machine, usable_cores
 from core.local.provider import MOST_LANES
 from core.plan import Plan
 from core.profiles import setting
@@ -140,8 +140,7 @@ def report(
         "repeats": asked.repeats,
         "requests": list(found.requests),
         "failed": found.failed,
-        "foreign_median": float(np.median(found.foreign)) if found.foreign else None,
-        "foreign_most": max(found.foreign, default=None),
+        "foreign": list(found.foreign),
         "calibration_busy": any(fit.busy for fit in fits),
         "errors": {
             key: dict(zip(("median", "p90"), found.errors(key), strict=True)) for key in METRICS
@@ -165,7 +164,7 @@ def page(data: dict[str, object], found: Accuracy) -> str:
     ]
     if not data["whole"]:
         lines += ["This is a part of the table: not all pipelines and techniques were run.", ""]
-    lines += [_noise(found), ""]
+    lines += [_noise(found.foreign), ""]
     for key in METRICS:
         middle, p90 = found.errors(key)
         bars = f"bars {BARS[key]:.0%} and {P90_BAR:.0%}"
@@ -186,12 +185,12 @@ def page(data: dict[str, object], found: Accuracy) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _noise(found: Accuracy) -> str:
-    if not found.foreign:
+def _noise(foreign: Sequence[float]) -> str:
+    if not foreign:
         return "Noise of the machine: not known here."
     return (
-        f"Noise: other programs used {np.median(found.foreign):.0%} of the machine in the median "
-        f"run and {max(found.foreign):.0%} at most. Above 25 % a run says little about the engine."
+        f"Noise: other programs used {np.median(foreign):.0%} of the machine in the median run and "
+        f"{max(foreign):.0%} at most. Above {BUSY_SHARE:.0%} a run says little about the engine."
     )
 
 

@@ -7,6 +7,7 @@ row itself.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
 from collections.abc import Callable, Mapping
@@ -247,6 +248,15 @@ def model(name: str) -> Profile:
 def fitted(name: str) -> Profile:
     """The calibrated model saved under this name. Raises: as `core.fitted_io.load`."""
     return profile_of(fitted_io.load(name))
+
+
+def fitted_models() -> Mapping[str, Profile]:
+    """All calibrated models by name; a saved file that cannot be read is left out."""
+    found = {}
+    for name in fitted_io.saved():
+        with contextlib.suppress(InputError):
+            found[FITTED + name] = fitted(name)
+    return found
 
 
 def profile_of(found: FittedProfile) -> Profile:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from core.metrics import METRICS
 from core.techniques import HEADLINE_ORDER, PRESETS, TECHNIQUES, technique
-from core.text import catalogue, text
+from core.text import text
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README, PAGES = ROOT / "README.md", ROOT / "pages"
 BEGIN, END = "<!-- generated: tables -->", "<!-- end of generated tables -->"
 
 
@@ -57,12 +60,22 @@ def _metrics() -> Iterator[str]:
 
 
 def _pages() -> Iterator[str]:
-    """Pages by their titles; what they are about is the heading's business."""
+    """Pages in the order of the navigation; what each is for is said by its script."""
     yield "## Pages\n"
-    entries = catalogue()["en"]
-    titles = [k for k in entries if k.startswith("frame.page.") and k.endswith(".title")]
-    names = [k.split(".")[2] for k in titles]
-    yield ", ".join(entries[f"frame.page.{name}.title"] for name in names) + "."
+    yield "| page | address | what it is for |"
+    yield "| --- | --- | --- |"
+    for section, name in _entries():
+        script = PAGES / section / f"{name}.py"
+        about = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
+        purpose = re.split(r"[:?] ", about.split("\n\n")[0].replace("\n", " "), maxsplit=1)[-1]
+        title = text("en", f"frame.page.{name}.title")
+        yield f"| {title} | `/{name}` | {purpose[:1].upper()}{purpose[1:]} |"
+
+
+def _entries() -> list[tuple[str, str]]:
+    """Section and name of every page; read as text, since their catalogue draws on Streamlit."""
+    frame = (PAGES / "_ui" / "frame.py").read_text(encoding="utf-8")
+    return re.findall(r'^    PageEntry\("(\w+)", "(\w+)"\),$', frame, re.MULTILINE)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
+from core import tokens
 from core.durations import connect_s, rtt_s
 from core.execute import Engine, Model
 from core.plan import LlmStep, ModelRole, Plan
@@ -24,7 +25,7 @@ from core.prompt import input_text
 from core.providers.base import CallRequest, Chunk
 from core.providers.fake import FakeProvider, Pace
 from core.request import Request
-from core.workload import prompt_tok, static_tok
+from core.workload import prompt_tok, shortened, static_tok
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class PacedProvider:
         """What the fake provider says, with the prompt counted as the plan's readers count it."""
         counted = self._prompt_tok(request)
         cached = self._cached_tok(request, counted)
-        fake = FakeProvider(self._pace(counted - cached))
+        fake = FakeProvider(self._pace(request, counted - cached, cached))
         async for chunk in fake.stream(request):
             if chunk.usage is not None:
                 usage = replace(chunk.usage, tokens_in=counted, tokens_cached=cached)
@@ -72,9 +73,15 @@ class PacedProvider:
         static = min(static_tok(self.step.signature), counted)
         return static // rules.step_tok * rules.step_tok if static >= rules.minimum_tok else 0
 
-    def _pace(self, uncached_tok: int) -> Pace:
+    def _pace(self, request: CallRequest, uncached_tok: int, cached_tok: int) -> Pace:
         model = self.setting.model(self.role)
         travel_s = connect_s(self.plan, self.setting, self.step.id) + rtt_s(self.plan, self.setting)
+        if model.law is not None:
+            u, h = float(uncached_tok), float(cached_tok)
+            text = shortened(request.scripted_text or "", request.max_tokens)
+            out = float(max(tokens.count(text), 2))
+            tpot_s = model.law.decode_s(u, h, out) / (out - 1)
+            return Pace(travel_s + model.law.ttft_s(u, h), tpot_s)
         ttft_s = travel_s + model.ttft().median_s + PER_1K_TOK_S * uncached_tok / 1000
         speed = FAST_TIER_SPEED if self.plan.transport.fast_tier else 1.0
         return Pace(ttft_s, model.tpot().median_s / speed)

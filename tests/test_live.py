@@ -26,6 +26,7 @@ from core.simulate import simulate
 from core.techniques import choose
 from core.text import say
 from core.workload import only
+from tests.agreement import disagreements
 from tests.paced import paced
 from tests.stage import Play, StageModel
 from tests.virtual_time import run
@@ -259,6 +260,14 @@ def test_a_calibrated_call_takes_what_its_law_says() -> None:
     expected = LAW.ttft_s(u, 0.0) + LAW.decode_s(u, 0.0, o)
     assert took == pytest.approx(expected, rel=1e-9)
     assert where.route == MEASURED_ROUTE
+
+
+@pytest.mark.parametrize("ids", [(), ("streaming",), ("parallel", "small_model", "short_keys")])
+def test_runs_and_simulations_of_calibrated_models_agree(ids: tuple[str, ...]) -> None:
+    slow = calibrated("a", Law(0.2, 0.004, 2e-6, 0.04, 2e-5))
+    where = setting_of(slow, calibrated("b"), setting()).at_median()
+    plan = plan_pair(SUPPORT, choose(ids), where).after
+    assert not disagreements(plan, where, only(SUPPORT, REQUEST))
 
 
 def test_a_law_in_other_tokens_takes_the_same_time() -> None:

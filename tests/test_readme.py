@@ -28,3 +28,17 @@ def test_pictures_exist() -> None:
     now = readme.README.read_text(encoding="utf-8")
     for path in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", now):
         assert (readme.README.parent / path).is_file()
+
+
+def test_every_page_has_a_row_that_says_what_it_is_for() -> None:
+    rows = re.findall(r"^\| [^|]+ \| `/(\w+)` \| ([^|]+) \|$", readme.tables(), re.MULTILINE)
+    scripts = {p.stem for p in readme.PAGES.glob("*/*.py") if not p.parent.name.startswith("_")}
+    assert {name for name, _ in rows} == scripts
+    assert all(len(purpose) > 20 for _, purpose in rows)
+
+
+def test_only_the_part_between_the_marks_is_written() -> None:
+    found = readme.written(f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n")
+    assert found.startswith(f"before\n{readme.BEGIN}\n\n## Techniques")
+    assert found.endswith(f"\n\n{readme.END}\nafter\n")
+    assert readme.written(found) == found

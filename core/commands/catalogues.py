@@ -74,7 +74,8 @@ def _plain(t: Technique) -> dict[str, object]:
 
 def profiles(given: Namespace) -> None:
     """List models, routes and services with their sources."""
-    models, routes = figures.models(), figures.routes()
+    models = {**figures.models(), **figures.fitted_models()}
+    routes = figures.routes()
     services = figures.services()
     if given.json:
         as_json(
@@ -86,7 +87,7 @@ def profiles(given: Namespace) -> None:
         )
         return
     table(
-        ("model", "provider", "TTFT s", "tokens/s", "USD in", "USD out", "source date"),
+        ("model", "provider", "TTFT s", "tokens/s", "USD in", "USD out", "source date", "fitted"),
         [
             (
                 m.name,
@@ -96,6 +97,7 @@ def profiles(given: Namespace) -> None:
                 m.input_price,
                 m.output_price,
                 m.source_date,
+                m.source if m.fitted else "",
             )
             for m in models.values()
         ],

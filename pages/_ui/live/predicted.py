@@ -23,11 +23,15 @@ Basis = Literal["fitted", "emulated", "published"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Foresight:
-    """The setting that predicts an engine, and what it rests on; `date` is that of the figures."""
+    """The setting that predicts an engine, and what it rests on; `date` is that of the figures.
+
+    `busy`: others used the machine too much while it was calibrated.
+    """
 
     setting: Setting
     basis: Basis
     date: str
+    busy: bool = False
 
 
 def foresee(target: Target, base: Setting) -> Foresight | None:
@@ -36,7 +40,8 @@ def foresee(target: Target, base: Setting) -> Foresight | None:
         return Foresight(base, "emulated", max(base.large.source_date, base.small.source_date))
     large, small = (fitted(target.engine, name) for name in (target.large, target.small))
     if large is not None and small is not None:
-        return Foresight(_calibrated(large, small, base), "fitted", min(large.date, small.date))
+        date, busy = min(large.date, small.date), large.busy or small.busy
+        return Foresight(_calibrated(large, small, base), "fitted", date, busy)
     rows = [_published(target.engine, name) for name in (target.large, target.small)]
     published = [row for row in rows if row is not None and not row.missing]
     if len(published) < len(rows):

@@ -17,6 +17,7 @@ from pages._ui.live import repeats
 from pages._ui.live.asked import Asked, Measured, view_of
 from pages._ui.live.engine import title
 from pages._ui.live.look import draw_html
+from pages._ui.live.verdicts import FEWEST_REPEATS
 from pages._ui.race import RacePayload, race
 from pages._ui.sections.look import escaped
 
@@ -69,11 +70,17 @@ def _lines(race: LiveRace) -> Iterator[str]:
 
 
 def _legend(found: Measured) -> str:
-    basis = found.foresight
-    told = tr("live.legend", n=len(found.whole))
+    """How to read the figures, and what they are too few or too old for."""
+    basis, n = found.foresight, len(found.whole)
+    parts = [tr("live.legend", n=n)]
+    if n < FEWEST_REPEATS:
+        parts.append(tr("live.few", fewest=FEWEST_REPEATS))
     if basis is None:
-        return f"{told} {tr('live.no_prediction')}"
-    return f"{told} {tr(f'live.basis_{basis.basis}', date=basis.date[:10])}"
+        parts.append(tr("live.no_prediction"))
+    else:
+        parts.append(tr(f"live.basis_{basis.basis}", date=basis.date[:10]))
+        parts += [tr("live.basis_busy")] if basis.busy else []
+    return " ".join(parts)
 
 
 def _pick(found: Measured, best: int) -> int:
