@@ -36,7 +36,7 @@ from core.workload import prompt_tok
 
 ENOUGH = FEWEST_SAMPLES + 1
 """Samples a fit with an error estimate needs: each is predicted from the others."""
-RATIO_PIPELINE, RATIO_TOK = "travel", 800
+RATIO_PIPELINE, RATIO_TOK = "travel", 1000
 """Where the prompt comes from by which tokens are compared, and how long it may be."""
 GIVE_UP = 1 / 3
 """Share of failed probes from which on the engine is taken to be broken."""
@@ -149,7 +149,8 @@ async def token_ratios(provider: Provider, model: str) -> tuple[float, float]:
     """
     of = scenario(RATIO_PIPELINE)
     asked = next(r for r in of.requests if r.lang == "en")
-    sized = {prompt_tok(s.signature, asked): s for s in of.plan.llm_steps}
+    answers = {s.id: write(s.signature, asked.values).text for s in of.plan.llm_steps}
+    sized = {prompt_tok(s.signature, asked): s for s in of.plan.llm_steps if answers[s.id]}
     counted = max((n for n in sized if n <= RATIO_TOK), default=min(sized))
     step = sized[counted]
     request = CallRequest(
@@ -157,7 +158,7 @@ async def token_ratios(provider: Provider, model: str) -> tuple[float, float]:
         messages=render(step.signature, asked).messages,
         max_tokens=RATIO_TOK,
         temperature=0.0,
-        scripted_text=write(step.signature, asked.values).text,
+        scripted_text=answers[step.id],
     )
     try:
         chunks = await _chunks(provider, request)

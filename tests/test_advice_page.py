@@ -55,7 +55,7 @@ def asked(name: str = "support", **more: object) -> Answer:
 
 
 def parameter(at: AppTest, name: str) -> str | None:
-    value = at.query_params[name] if name in at.query_params else None
+    value = at.query_params.get(name)
     return value[-1] if isinstance(value, list) else value
 
 
@@ -112,6 +112,20 @@ def test_judged_otherwise_in_the_address_counts() -> None:
     row = re.search(r"<b>Streaming</b><small>([^<]*)</small>", bodies(at))
     assert row
     assert "effort high, risk none" in row.group(1)
+
+
+def test_effort_and_risk_can_be_judged_otherwise_and_back() -> None:
+    at = AppTest.from_file(MAIN, default_timeout=120)
+    at.context["locale"] = LOCALES["en"]
+    at.session_state["judge"] = True  # the panel is open
+    at.switch_page(PAGE).run()
+    at.selectbox(key="judged_effort_streaming").set_value("high").run()
+    assert not at.exception
+    assert parameter(at, "levels") == "streaming.high.low"
+    assert chips(at)[0] != text("en", "technique.streaming.title")  # no longer the cheapest gain
+    at.button(key="judge_reset").click().run()
+    assert parameter(at, "levels") is None
+    assert chips(at)[0] == text("en", "technique.streaming.title")
 
 
 def test_nonsense_in_the_address_falls_back_to_the_defaults() -> None:

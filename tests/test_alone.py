@@ -43,7 +43,7 @@ def test_every_technique_applies_somewhere(technique_id: str) -> None:
         ("near_region", "far"),
     ],
 )
-def test_a_technique_is_shown_where_it_makes_a_difference(technique_id: str, situation: str) -> None:
+def test_it_is_shown_where_it_makes_a_difference(technique_id: str, situation: str) -> None:
     found = first(technique_id)
     assert isinstance(found, Effect)
     assert found.situation == situation

@@ -98,6 +98,7 @@ def test_a_key_in_an_error_is_hidden(
     code, out, err = said(capsys, "run", "travel", "--engine", url, *models)
     assert code == EXIT_ENGINE
     assert "secret" not in out + err
+    assert err.splitlines()[-1].startswith("error: compatible")
 
 
 def test_run_json_has_the_engine_and_every_repeat(

@@ -52,6 +52,7 @@ class Limits:
 class Advice:
     """The best set, whether it keeps the limits, the sets nothing else beats, and the way there.
 
+    Where no set keeps the limits, the best one is that which exceeds them least.
     `roadmap` switches the best set on one by one, most gain per effort first. `tried` are all sets
     that were valued, `simulated` counts the different plans they make.
     """
@@ -92,12 +93,11 @@ def advise(
         found = list(_all_sets(bench, usable, most, progress))
     else:
         found = _climbed(bench, limits, usable, most, progress)
-    fitting = [o for o in found if limits.met(o)]
-    best = min(fitting or found, key=merit)
+    best = min(found, key=lambda o: (limits.excess(o), *merit(o)))
     return Advice(
         bench.outcome(()),
         best,
-        bool(fitting),
+        limits.met(best),
         pareto(found),
         roadmap(bench, best.techniques),
         tuple(found),

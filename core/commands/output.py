@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 
 Cell = str | float | int | bool | None
 
@@ -29,3 +31,24 @@ def shown(cell: Cell) -> str:
     if isinstance(cell, float):
         return f"{cell:.4g}"
     return str(cell)
+
+
+@contextlib.contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """Give a function that shows one line on stderr, written anew whenever it changes.
+
+    The line is ended with the block, so that what follows, an error too, stands on its own.
+    """
+    last = ""
+
+    def show(line: str) -> None:
+        nonlocal last
+        if line != last:
+            print("\r" + line.ljust(len(last)), end="", file=sys.stderr, flush=True)
+            last = line
+
+    try:
+        yield show
+    finally:
+        if last:
+            print(file=sys.stderr)

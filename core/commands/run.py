@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import zip_longest
@@ -16,7 +15,7 @@ import numpy as np
 from core import live
 from core.commands.choice import Picked, picked
 from core.commands.choice import arguments as choice_arguments
-from core.commands.output import Cell, as_json, table
+from core.commands.output import Cell, as_json, progress, table
 from core.compare import Comparison
 from core.engines import ENGINES, Target, named
 from core.errors import InputError
@@ -65,7 +64,7 @@ def run(given: Namespace) -> None:
     requests = choice.scenario.requests
     request = choice.scenario.request(given.request) if given.request else requests[0]
 
-    async def work() -> LiveRace:
+    async def work(show: Callable[[str], None]) -> LiveRace:
         async with live.using(target, choice.setting) as engine:
             return await live.race(
                 choice.scenario,
@@ -75,11 +74,11 @@ def run(given: Namespace) -> None:
                 choice.setting,
                 repeats=given.repeat,
                 rng=np.random.default_rng(given.seed),
-                tell=_tell,
+                tell=lambda told: _tell(told, show),
             )
 
-    found = asyncio.run(work())
-    print(file=sys.stderr)
+    with progress() as show:
+        found = asyncio.run(work(show))
     _report(given, choice, target, found)
 
 
@@ -104,14 +103,11 @@ def _choice(given: Namespace, target: Target) -> Picked:
     return picked(Namespace(**{**vars(given), "large": large, "small": small}))
 
 
-def _tell(progress: Progress) -> None:
-    """Say on stderr which run is under way; the news inside it are for pages."""
-    if progress.news is None:
-        what = f"repeat {progress.repeat}" if progress.repeat else "warm-up"
-        print(
-            f"\r{progress.done}/{progress.total} runs, {what}, {progress.side}   ",
-            end="", file=sys.stderr, flush=True,
-        )  # fmt: skip
+def _tell(told: Progress, show: Callable[[str], None]) -> None:
+    """Say which run is under way; the news inside it are for pages."""
+    if told.news is None:
+        what = f"repeat {told.repeat}" if told.repeat else "warm-up"
+        show(f"{told.done}/{told.total} runs, {what}, {told.side}")
 
 
 def plain(choice: Picked, target: Target, found: LiveRace, seed: int) -> dict[str, object]:

@@ -42,15 +42,15 @@ class PageEntry:
 # In the order of the navigation; the first one opens when the address names none.
 PAGES: tuple[PageEntry, ...] = (
     PageEntry("play", "playground"),
-    PageEntry("labs", "cache"),
-    PageEntry("labs", "retrieval"),
-    PageEntry("labs", "tokens"),
     PageEntry("decide", "advice"),
     PageEntry("decide", "tail"),
     PageEntry("decide", "catalogue"),
     PageEntry("measure", "live"),
     PageEntry("measure", "calibrate"),
     PageEntry("measure", "accuracy"),
+    PageEntry("labs", "cache"),
+    PageEntry("labs", "retrieval"),
+    PageEntry("labs", "tokens"),
     PageEntry("about", "method"),
 )
 # Pages of this section stand in the bar themselves, those of the others in a menu per section.

@@ -26,7 +26,7 @@ Shown = tuple[Scenario, Request, Setting, Reader, bool]
 
 def toggled() -> None:
     """A toggle was flipped: settings, race and section follow, the rest stands as it is."""
-    st.rerun(("settings", "stage", "section"))
+    st.rerun(("stage", "settings", "section"))
 
 
 def set_otherwise() -> None:

@@ -55,57 +55,48 @@ def pick_scope() -> bool:
 
 def pick_limits() -> Limits:
     """What the best set has to keep."""
-    slo = st.number_input(
-        tr("advice.slo"),
-        min_value=0.1,
-        max_value=120.0,
+    slo_s = _number("slo", least=0.1, most=120.0, step=0.5)
+    per_1000_usd = _number("budget", least=0.01, most=1000.0, step=1.0)
+    return Limits(
+        slo_s,
+        None if per_1000_usd is None else per_1000_usd / PER_REQUESTS,
+        _most_changes(),
+        _switch("careful", "no_quality_risk"),
+        _switch("same_servers", "no_infrastructure"),
+    )
+
+
+def _number(key: str, *, least: float, most: float, step: float) -> float | None:
+    """A limit in the address; None where there is none."""
+    value = st.number_input(
+        tr(f"advice.{key}"),
+        min_value=least,
+        max_value=most,
         value=None,
-        step=0.5,
-        format="%.1f",
-        key="slo",
+        step=step,
+        key=key,
         bind="query-params",
         placeholder=tr("advice.none"),
-        help=tr("advice.slo_help"),
+        help=tr(f"advice.{key}_help"),
     )
-    budget = st.number_input(
-        tr("advice.budget"),
-        min_value=0.01,
-        max_value=1000.0,
-        value=None,
-        step=1.0,
-        format="%.2f",
-        key="budget",
-        bind="query-params",
-        placeholder=tr("advice.none"),
-        help=tr("advice.budget_help"),
-    )
+    return None if value is None else float(value)
+
+
+def _most_changes() -> int | None:
     options = (ANY, *(str(k) for k in range(1, MOST_CHANGES + 1)))
     keep_choice("changes", options, default=ANY)
-    changes = st.selectbox(
+    chosen = st.selectbox(
         tr("advice.changes"),
         options,
         key="changes",
         format_func=lambda k: tr("advice.any_number") if k == ANY else tr("advice.at_most", k=k),
     )
-    careful = st.checkbox(
-        tr("advice.no_quality_risk"),
-        key="careful",
-        bind="query-params",
-        help=tr("advice.no_quality_risk_help"),
-    )
-    same = st.checkbox(
-        tr("advice.no_infrastructure"),
-        key="same_servers",
-        bind="query-params",
-        help=tr("advice.no_infrastructure_help"),
-    )
-    budget_usd = None if budget is None else float(budget) / PER_REQUESTS
-    return Limits(
-        None if slo is None else float(slo),
-        budget_usd,
-        None if changes == ANY else int(changes),
-        careful,
-        same,
+    return None if chosen == ANY else int(chosen)
+
+
+def _switch(key: str, name: str) -> bool:
+    return st.checkbox(
+        tr(f"advice.{name}"), key=key, bind="query-params", help=tr(f"advice.{name}_help")
     )
 
 
