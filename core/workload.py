@@ -156,7 +156,7 @@ def call(scenario: Scenario, step: LlmStep) -> Call:
     return _call(scenario, step.signature, step.predict, step.max_output_tok, step.when)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=96)
 def _call(
     scenario: Scenario,
     signature: Signature,
@@ -305,7 +305,7 @@ def _wording(step: LlmStep) -> LlmStep:
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=96)
 def _display(
     scenario: Scenario, makers: tuple[LlmStep, ...], reads: tuple[str, ...], piece_sentences: int
 ) -> Display:

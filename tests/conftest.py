@@ -26,6 +26,12 @@ settings.register_profile("playground", deadline=None)
 settings.load_profile("playground")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run browser tests last: Playwright keeps an event loop running, and no other can start."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
 @dataclass
 class RunningApp:
     """A started app: its address, and all it has printed so far."""

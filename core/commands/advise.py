@@ -17,7 +17,7 @@ from core.profiles import DEFAULT_LARGE, DEFAULT_ROUTE, DEFAULT_SMALL, setting
 from core.techniques import HEADLINE_ORDER
 
 GOALS = ("reader_wait_s", "first_useful_s", "total_s")
-ORDERS = 60
+ORDERS = 24
 """Random orders behind the shares of a large set."""
 
 
