@@ -193,9 +193,7 @@ def predicted(
     return under_load(plan, where, only(of, request), capacity or Capacity()).timeline
 
 
-def _rows(
-    scenario: str, name: str, foreseen: Timeline, runs: Sequence[Run]
-) -> list[AccuracyRow]:
+def _rows(scenario: str, name: str, foreseen: Timeline, runs: Sequence[Run]) -> list[AccuracyRow]:
     """Rows of one case. Raises EngineError where no run got an answer."""
     answered = [run.timeline for run in runs if not run.failed]
     if not answered:

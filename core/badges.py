@@ -18,9 +18,7 @@ delay that people notice."""
 COLD = frozenset({str(LocalFact.COLD_ENGINE), str(Fact.COLD_CONNECTION)})
 
 
-def badges(
-    before: Sequence[Run], after: Sequence[Run], foreign: float | None
-) -> tuple[Note, ...]:
+def badges(before: Sequence[Run], after: Sequence[Run], foreign: float | None) -> tuple[Note, ...]:
     """Return the notes of a race, each once; `foreign`: share of the machine others used."""
     runs = (*before, *after)
     records = [call for run in runs for call in run.calls]

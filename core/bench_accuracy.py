@@ -126,9 +126,7 @@ def shared(plan: Plan, fits: Sequence[FittedProfile]) -> Capacity:
     return Capacity(pool=lanes, slowdown=slower if lanes > 1 else 0.0)
 
 
-def report(
-    asked: Asked, fits: Sequence[FittedProfile], found: Accuracy
-) -> dict[str, object]:
+def report(asked: Asked, fits: Sequence[FittedProfile], found: Accuracy) -> dict[str, object]:
     """The result as plain data, with date and machine."""
     clear = [s for s in found.signs() if s.clear]
     return {

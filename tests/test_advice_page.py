@@ -77,8 +77,9 @@ def test_the_best_set_is_shown_before_and_after() -> None:
     assert len(chips(at)) == found.best.changes
     for value in (found.naive.p50_s, found.best.p50_s):
         assert f"{value:.2f} s" in bodies(at)
-    basis = text("en", "advice.basis", n=200, seed=0, large=setting().large.name,
-                 small=setting().small.name)
+    basis = text(
+        "en", "advice.basis", n=200, seed=0, large=setting().large.name, small=setting().small.name
+    )
     assert basis in [c.value for c in at.caption]
 
 
@@ -260,9 +261,7 @@ def test_a_failed_job_says_why_in_one_line(search: Search) -> None:
     at, job_id = started(search)
     finished(search, job_id)
     at.run()
-    assert [e.value for e in at.error] == [
-        text("en", "job.failed", error="the moon is in the way")
-    ]
+    assert [e.value for e in at.error] == [text("en", "job.failed", error="the moon is in the way")]
 
 
 def test_an_unknown_job_leaves_the_address(search: Search) -> None:

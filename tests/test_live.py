@@ -280,9 +280,7 @@ def test_a_law_in_other_tokens_takes_the_same_time() -> None:
     assert ours == pytest.approx(LAW.decode_s(600.0, 0.0, 111.0), rel=0.02)
 
 
-def test_saved_fits_are_models_by_name(
-    tmp_path: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_saved_fits_are_models_by_name(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     save(calibrated("mine"))
     where = setting(large="fitted:mine", small="fitted:mine")
@@ -300,5 +298,3 @@ def test_published_models_have_no_law() -> None:
     found: Profile = setting().large
     assert not found.fitted
     assert found.law is None
-
-

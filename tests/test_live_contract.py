@@ -147,9 +147,7 @@ async def test_a_sample(servers: Servers, name: str, ids: tuple[str, ...]) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("ids", [(), *CASES], ids=lambda ids: ids[-1] if ids else "naive")
-async def test_every_headline_technique(
-    servers: Servers, name: str, ids: tuple[str, ...]
-) -> None:
+async def test_every_headline_technique(servers: Servers, name: str, ids: tuple[str, ...]) -> None:
     await agree(servers, name, ids, "openai")
 
 

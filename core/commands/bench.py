@@ -68,9 +68,7 @@ def _asked(given: Namespace, chosen: Sequence[str]) -> bench_accuracy.Asked:
     )
 
 
-def _figures(
-    name: str, data: Path | None, asked: bench_accuracy.Asked
-) -> Mapping[str, object]:
+def _figures(name: str, data: Path | None, asked: bench_accuracy.Asked) -> Mapping[str, object]:
     if name == ACCURACY:
         return bench_accuracy.run(asked)
     quick = bench.BENCHES.get(name)

@@ -166,9 +166,11 @@ def _write(path: Path, choice: Picked, found: LiveRace) -> None:
 
 def _print(choice: Picked, target: Target, found: LiveRace) -> None:
     reader = Reader()
-    print(f"{choice.scenario.id}, request {found.before.requests[0].id}, measured on "
-          f"{target.engine} (large {target.large}, small {target.small}), "
-          f"{found.before.n} runs of each plan")
+    print(
+        f"{choice.scenario.id}, request {found.before.requests[0].id}, measured on "
+        f"{target.engine} (large {target.large}, small {target.small}), "
+        f"{found.before.n} runs of each plan"
+    )
     before, after = (summaries(t, reader, HEADLINE) for t in (found.before, found.after))
     rows: list[tuple[Cell, ...]] = []
     for key in HEADLINE:
@@ -178,8 +180,10 @@ def _print(choice: Picked, target: Target, found: LiveRace) -> None:
     table(("metric", "before p50", "after p50", "change"), rows)
     print()
     totals = zip_longest(found.before.total_s.tolist(), found.after.total_s.tolist())
-    table(("repeat", "before total_s", "after total_s"),
-          [(number, a, b) for number, (a, b) in enumerate(totals, start=1)])
+    table(
+        ("repeat", "before total_s", "after total_s"),
+        [(number, a, b) for number, (a, b) in enumerate(totals, start=1)],
+    )
     for note in found.badges:
         print(f"note: {say(note, 'en')}")
     for entry in found.log:
