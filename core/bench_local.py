@@ -228,14 +228,15 @@ async def _crowd(asks: int) -> Figures:
     finally:
         await provider.aclose()
     waited = [call for call in calls if call.places]
-    falling = [list(c.places) == list(range(c.places[0], 0, -1)) for c in waited]
+    # When two engines become free at once a place is passed over; it never rises or repeats.
+    falling = [list(c.places) == sorted(set(c.places), reverse=True) for c in waited]
     sent = [call.sent_s for call in calls]
     return {
         "asked": asks,
         "answered": sum(call.text == _SHORT for call in calls),
         "lanes": provider.pool.lanes,
         "waited": len(waited),
-        "told_every_place": sum(falling),
+        "told_falling_places": sum(falling),
         "longest_queue_s": max(call.queue_s for call in calls),
         "in_order": sent == sorted(sent),
     }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core import tokens
-from core.plan import LlmStep, Plan, WorkKind, WorkStep
+from core.plan import LlmStep, Plan, Timeout, WorkKind, WorkStep
 from core.prompt import PER_MESSAGE_TOK, Prompt, input_text, render
 from core.request import Request
 from core.timeline import State, Timeline
@@ -88,10 +88,21 @@ class Asked:
 def asked(timeline: Timeline, step: LlmStep, request: Request, row: int = -1) -> Asked:
     """Return the call as it is made in one row of a timeline, without inputs that never came."""
     column = {s: c for c, s in enumerate(timeline.step_ids)}
-    states = {i: State(int(timeline.state[row, c])) for i, c in column.items()}
+    states = {
+        i: State.SKIPPED if _gave_up(timeline, row, c) else State(int(timeline.state[row, c]))
+        for i, c in column.items()
+    }
     without = frozenset(v for v in step.reads if _absent(timeline.plan, states, v))
     prompt = render(step.signature, request, without=without)
     return Asked(step, prompt, parts(step, prompt, request, without), states[step.id])
+
+
+def _gave_up(timeline: Timeline, row: int, column: int) -> bool:
+    """Return whether a step reached its time limit, so that the plan went on without its values."""
+    step = timeline.plan.steps[column]
+    took_s = float(timeline.end_s[row, column] - timeline.start_s[row, column])
+    limits = [p.after_s for p in step.policies if isinstance(p, Timeout)]
+    return isinstance(step, WorkStep) and any(took_s >= limit - 1e-9 for limit in limits)
 
 
 def _absent(plan: Plan, states: Mapping[str, State], value: str) -> bool:

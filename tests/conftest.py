@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -11,6 +12,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -30,6 +32,27 @@ settings.load_profile("playground")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run browser tests last: Playwright keeps an event loop running, and no other can start."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Chromium of the system; `PLAYGROUND_CHROMIUM` names another one."""
+    named = os.environ.get("PLAYGROUND_CHROMIUM")
+    path = named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if path is None:
+        message = "no Chromium here: install one, or name it in PLAYGROUND_CHROMIUM"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path)
+        yield browser
+        browser.close()
 
 
 @dataclass

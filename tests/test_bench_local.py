@@ -44,5 +44,5 @@ def test_an_engine_stops_writing_soon_after_its_stream_is_closed() -> None:
 def test_twenty_at_once_are_all_served_in_order_and_told_their_place() -> None:
     figures = crowd(20)
     assert figures["answered"] == 20
-    assert figures["waited"] == figures["told_every_place"] == 20 - figures["lanes"]
+    assert figures["waited"] == figures["told_falling_places"] == 20 - figures["lanes"]
     assert figures["in_order"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -16,7 +15,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TEXT = tomllib.loads((ROOT / "sample_data" / "text" / "race.toml").read_text(encoding="utf-8"))
-CHROMIUM = os.environ.get("PLAYGROUND_CHROMIUM") or shutil.which("chromium")
 
 APP = """
 import tomllib
@@ -92,25 +90,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         process.wait(timeout=30)  # before its output is closed: it still has a word to say
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM)
-        yield chromium
-        chromium.close()
-
-
 @pytest.fixture
-def open_race(server: str, browser: Any) -> Iterator[Opener]:
+def open_race(server: str, chromium: Any) -> Iterator[Opener]:
     """Open the app in a fresh context; any error in the page fails the test."""
     errors: list[str] = []
     contexts: list[Any] = []
 
     def opener(**options: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 1400}} | options)
+        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 1400}} | options)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))

@@ -6,17 +6,14 @@ an uncaught error, an error in the console, a request to any other host.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 DESKTOP, PHONE = (1280, 800), (390, 844)
 
 # On a deep link Streamlit's client asks below the page's address first, to find the server's root.
@@ -50,22 +47,6 @@ def server(start_app: StartApp) -> RunningApp:
 def fresh_server(start_app: StartApp) -> RunningApp:
     """A server nobody has visited yet."""
     return start_app()
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """Chromium of the system; `PLAYGROUND_CHROMIUM` names another one."""
-    named = os.environ.get("PLAYGROUND_CHROMIUM")
-    path = named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    if path is None:
-        message = "no Chromium here: install one, or name it in PLAYGROUND_CHROMIUM"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path)
-        yield browser
-        browser.close()
 
 
 @dataclass
