@@ -23,6 +23,7 @@ from core.fitted import (
     FEWEST_SAMPLES,
     FittedProfile,
     Sample,
+    TokenRatio,
     fit_law,
     slowdown_of,
     spread_of,
@@ -31,13 +32,13 @@ from core.local.machine import BUSY_SHARE, describe_machine, foreign_share, read
 from core.output import write
 from core.prompt import render
 from core.providers.base import CallRequest, Chunk, ChunkKind, Message, Provider
-from core.scenarios import scenario
+from core.scenarios import SCENARIOS, Scenario, scenario
 from core.workload import prompt_tok
 
 ENOUGH = FEWEST_SAMPLES + 1
 """Samples a fit with an error estimate needs: each is predicted from the others."""
-RATIO_PIPELINE, RATIO_TOK = "travel", 1000
-"""Where the prompt comes from by which tokens are compared, and how long it may be."""
+RATIO_TOK = 700
+"""The longest call by which tokens are compared, in ours: in Korean it is several times as many."""
 GIVE_UP = 1 / 3
 """Share of failed probes from which on the engine is taken to be broken."""
 
@@ -138,17 +139,29 @@ async def calibrate(
         model=model,
         failed=len(failures),
     )
-    into, out = await token_ratios(provider, model)
-    return replace(profile, input_ratio=into, output_ratio=out)
+    return replace(profile, ratios=await token_ratios(provider, model))
 
 
-async def token_ratios(provider: Provider, model: str) -> tuple[float, float]:
-    """Return how many tokens of its own a model makes of one of ours, in prompts and in answers.
+async def token_ratios(provider: Provider, model: str) -> tuple[TokenRatio, ...]:
+    """Return how many tokens of its own a model makes of one of ours, by language.
 
-    One call of a shipped pipeline in English; 1 where the endpoint does not count or fails.
+    One call of each shipped pipeline in each language; a language in which the endpoint does not
+    count, or every call fails, is left out.
     """
-    of = scenario(RATIO_PIPELINE)
-    asked = next(r for r in of.requests if r.lang == "en")
+    found = []
+    for lang in sorted({r.lang for r in scenario(SCENARIOS[0]).requests}):
+        counts = [await _compared(provider, model, scenario(name), lang) for name in SCENARIOS]
+        own_in, ours_in, own_out, ours_out = np.sum(counts, axis=0)
+        if ours_in and ours_out:
+            found.append(TokenRatio(lang, float(own_in / ours_in), float(own_out / ours_out)))
+    return tuple(found)
+
+
+async def _compared(
+    provider: Provider, model: str, of: Scenario, lang: str
+) -> tuple[int, int, int, int]:
+    """Tokens of one call in its count and ours, in and out; zeros where it does not say."""
+    asked = next(r for r in of.requests if r.lang == lang)
     answers = {s.id: write(s.signature, asked.values).text for s in of.plan.llm_steps}
     sized = {prompt_tok(s.signature, asked): s for s in of.plan.llm_steps if answers[s.id]}
     counted = max((n for n in sized if n <= RATIO_TOK), default=min(sized))
@@ -160,16 +173,17 @@ async def token_ratios(provider: Provider, model: str) -> tuple[float, float]:
         temperature=0.0,
         scripted_text=answers[step.id],
     )
+    nothing = (0, 0, 0, 0)
     try:
         chunks = await _chunks(provider, request)
     except EngineError:
-        return 1.0, 1.0
+        return nothing
     usage = next((chunk.usage for chunk in reversed(chunks) if chunk.usage is not None), None)
     text = "".join(chunk.text for chunk in chunks if chunk.kind is ChunkKind.TEXT)
     if usage is None or not usage.tokens_in or not usage.tokens_out or not text:
-        return 1.0, 1.0
+        return nothing
     seen = max(usage.tokens_out - (usage.tokens_reasoning or 0), 1)
-    return usage.tokens_in / counted, seen / tokens.count(text)
+    return usage.tokens_in, counted, seen, tokens.count(text)
 
 
 async def measure(

@@ -14,6 +14,7 @@ import numpy as np
 
 from core.attempts import Sharing
 from core.dists import Array, Latency, uniforms
+from core.fitted import Number
 from core.plan import (
     Cache,
     Cascade,
@@ -51,13 +52,15 @@ from core.spells import (
     timed_out,
 )
 from core.timeline import Mask
+from core.workload import Words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
     """What one LLM step reads and writes, arrays (n,), see `core.workload.Call`.
 
-    `lead` and `decode` are when its first and last tokens are there, in token times.
+    `lead` and `decode` are when its first and last tokens are there, in token times; `lang` is the
+    language of the request.
     """
 
     tokens_in: Array
@@ -67,6 +70,7 @@ class Counted:
     lead: Array
     decode: Array
     rejected: Array
+    lang: Words
 
     def at_most(self, limit_tok: Array, where: Mask) -> Counted:
         """The same with the output cut off after `limit_tok` (n,) tokens in some places."""
@@ -171,7 +175,8 @@ def _call(
     tier = plan.transport.fast_tier
     first, tpot = _paces(model, step_id, counted, luck, before, suffix)
     tpot = tpot / (FAST_TIER_SPEED if tier else 1.0)
-    cost = cost_usd(model, counted) * (FAST_TIER_PRICE if tier else 1.0)
+    out = counted.tokens_out + counted.rejected
+    cost = cost_usd(model, counted.tokens_in, counted.reusable, counted.written, out)
     none = np.zeros(luck.n, dtype=bool)
     return Spell(
         first,
@@ -185,9 +190,9 @@ def _call(
         np.ones(luck.n),
         counted.tokens_in,
         counted.reusable,
-        counted.tokens_out + counted.rejected,
+        out,
         counted.rejected,
-        cost,
+        cost * (FAST_TIER_PRICE if tier else 1.0),
     )
 
 
@@ -205,21 +210,25 @@ def _paces(
         tpot = luck.draw(model.tpot(), step_id, "tpot" + suffix)
         return before + wait + PER_1K_TOK_S * uncached / 1000, tpot
     factor = luck.draw(Latency(1.0, model.spread), step_id, "pace" + suffix)
+    langs, where = np.unique(counted.lang, return_inverse=True)
+    ratios = [model.ratio(str(lang)) for lang in langs]
+    into = np.array([r.input for r in ratios])[where]
+    fresh, cached = uncached * into, counted.reusable * into
     out = np.maximum(counted.tokens_out, 2.0)
-    first = before + factor * model.law.ttft_s(uncached, counted.reusable)
-    return first, factor * model.law.decode_s(uncached, counted.reusable, out) / (out - 1.0)
+    own_out = out * np.array([r.output for r in ratios])[where]
+    first = before + factor * model.law.ttft_s(fresh, cached)
+    return first, factor * model.law.decode_s(fresh, cached, own_out) / (out - 1.0)
 
 
-def cost_usd(model: Profile, counted: Counted) -> Array:
+def cost_usd(
+    model: Profile, tokens_in: Number, cached: Number, written: Number, out: Number
+) -> Number:
     """USD; NaN where the model has no published price. Rejected tokens are billed as output."""
     price_in = np.nan if model.input_price is None else model.input_price
     price_out = np.nan if model.output_price is None else model.output_price
     price_hit = price_in if model.cached_price is None else model.cached_price
-    dear = counted.written * price_in * (model.caching.write_factor - 1.0)
-    fresh = (counted.tokens_in - counted.reusable) * price_in
-    out = (counted.tokens_out + counted.rejected) * price_out
-    total: Array = (fresh + dear + counted.reusable * price_hit + out) / 1e6
-    return total
+    dear = written * price_in * (model.caching.write_factor - 1.0)
+    return ((tokens_in - cached) * price_in + dear + cached * price_hit + out * price_out) / 1e6
 
 
 def work_spell(

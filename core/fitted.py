@@ -70,15 +70,17 @@ class Law:
         context = uncached + cached + out / 2
         return (out - 1) * (self.per_output_s + self.per_output_pair_s * context)
 
-    def in_tokens(self, input_ratio: float, output_ratio: float) -> Law:
-        """Return the law for other tokens, of which the model makes so many of its own each."""
-        return Law(
-            self.base_s,
-            self.per_token_s * input_ratio,
-            self.per_pair_s * input_ratio**2,
-            self.per_output_s * output_ratio,
-            self.per_output_pair_s * output_ratio * input_ratio,
-        )
+
+@dataclass(frozen=True, slots=True)
+class TokenRatio:
+    """How many of its own tokens a model makes of one of ours, in prompts and in answers, by language.
+
+    In Korean some models make several times as many as in English.
+    """
+
+    lang: str
+    input: float
+    output: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,7 @@ class FittedProfile:
     predicted from the others. `busy` tells that others used the machine too much to find enough
     quiet samples, so that all were taken; `foreign` is the median share they had.
     `largest_context_tok` bounds what was measured: beyond it the law extrapolates. The law counts
-    the model's own tokens; `input_ratio` and `output_ratio` are how many it makes of one of ours in
-    English (in Korean some models make several times as many).
+    the model's own tokens, of which it makes `ratios` of one of ours (1 in a language not there).
     """
 
     name: str
@@ -135,8 +136,7 @@ class FittedProfile:
     foreign: float | None
     largest_context_tok: int
     slowdowns: tuple[Slowdown, ...] = ()
-    input_ratio: float = 1.0
-    output_ratio: float = 1.0
+    ratios: tuple[TokenRatio, ...] = ()
 
     def predict(
         self, uncached: float, cached: float, out: float, *, concurrency: int = 1

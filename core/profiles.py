@@ -19,7 +19,7 @@ from typing import TypeVar
 from core import fitted_io
 from core.dists import Latency
 from core.errors import InputError, InvalidData, UnknownName
-from core.fitted import FittedProfile, Law
+from core.fitted import FittedProfile, Law, TokenRatio
 
 T = TypeVar("T")
 
@@ -79,7 +79,7 @@ class Profile:
     None means that no figure was found; such a model may be listed but not simulated. `law`: how
     its times grow with the call, where it was calibrated: then they follow from it and not from the
     figures above, which only describe it. `spread`: that of the law, the standard deviation of a
-    call's log time.
+    call's log time. `ratios`: how many of the law's tokens are one of ours, by language.
     """
 
     name: str
@@ -96,11 +96,16 @@ class Profile:
     caching: PromptCaching
     law: Law | None = None
     spread: float = 0.0
+    ratios: tuple[TokenRatio, ...] = ()
 
     @property
     def fitted(self) -> bool:
         """Whether it was calibrated on an engine rather than published."""
         return self.law is not None
+
+    def ratio(self, lang: str) -> TokenRatio:
+        """How many of its own tokens one of ours is in that language, 1 where it is not known."""
+        return next((r for r in self.ratios if r.lang == lang), TokenRatio(lang, 1.0, 1.0))
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -265,8 +270,7 @@ def profile_of(found: FittedProfile) -> Profile:
     The local engine drafts from predictions and reuses any prefix to the token.
     """
     local = found.provider == "local"
-    law = found.law.in_tokens(found.input_ratio, found.output_ratio)
-    context = float(PUBLISHED_PROMPT_TOK)
+    law, context = found.law, float(PUBLISHED_PROMPT_TOK)
     priced = next(
         (p for p in models().values() if found.model in (p.name, p.name.split(" ")[0])), None
     )
@@ -285,6 +289,7 @@ def profile_of(found: FittedProfile) -> Profile:
         caching=PromptCaching(1, 1) if local or priced is None else priced.caching,
         law=law,
         spread=found.spread,
+        ratios=found.ratios,
     )
 
 

@@ -192,6 +192,7 @@ class Run:
             numbers.lead[rows],
             numbers.decode[rows],
             numbers.rejected[rows],
+            self.workload.lang,
         )
 
     def _prefix(

@@ -24,6 +24,7 @@ from core.scenarios import Scenario
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+Words = npt.NDArray[np.str_]
 
 ZIPF_EXPONENT = 0.9
 """How unevenly requests repeat. Assumption: query logs are Zipf with exponents of 0.7 to 1.1."""
@@ -56,6 +57,11 @@ class Workload:
     def n(self) -> int:
         """How many requests."""
         return len(self.index)
+
+    @property
+    def lang(self) -> Words:
+        """The language of each request, shape (n,)."""
+        return _langs(self.scenario)[self.index]
 
     def flags(self, value: str) -> Mask:
         """Reference truth of a value, shape (n,)."""
@@ -109,6 +115,11 @@ def check_n(n: int) -> None:
     """Refuse a number of requests that makes no sense. Raises InputError."""
     if not 1 <= n <= MAX_REQUESTS:
         raise InputError(f"n is {n}; it must be from 1 to {MAX_REQUESTS:,} requests")
+
+
+@lru_cache(maxsize=8)
+def _langs(scenario: Scenario) -> Words:
+    return np.array([r.lang for r in scenario.requests], dtype=np.str_)
 
 
 @lru_cache(maxsize=128)

@@ -77,10 +77,11 @@ class PacedProvider:
         model = self.setting.model(self.role)
         travel_s = connect_s(self.plan, self.setting, self.step.id) + rtt_s(self.plan, self.setting)
         if model.law is not None:
-            u, h = float(uncached_tok), float(cached_tok)
+            ratio = model.ratio(self.request.lang)
+            u, h = uncached_tok * ratio.input, cached_tok * ratio.input
             text = shortened(request.scripted_text or "", request.max_tokens)
             out = float(max(tokens.count(text), 2))
-            tpot_s = model.law.decode_s(u, h, out) / (out - 1)
+            tpot_s = model.law.decode_s(u, h, out * ratio.output) / (out - 1)
             return Pace(travel_s + model.law.ttft_s(u, h), tpot_s)
         ttft_s = travel_s + model.ttft().median_s + PER_1K_TOK_S * uncached_tok / 1000
         speed = FAST_TIER_SPEED if self.plan.transport.fast_tier else 1.0

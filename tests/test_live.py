@@ -13,7 +13,7 @@ from core.badges import badges
 from core.engines import DEFAULT_MODELS, Target, emulated, named, opened, priced
 from core.errors import InputError, ProviderError, TimedOut, Unavailable
 from core.execute import Engine, Model
-from core.fitted import FittedProfile, Law
+from core.fitted import FittedProfile, Law, TokenRatio
 from core.fitted_io import save
 from core.fitted_setting import setting_of
 from core.live import LiveRace, Progress, plan_pair, race
@@ -241,7 +241,7 @@ def test_an_emulator_has_the_pace_of_its_profile() -> None:
 LAW = Law(0.1, 0.002, 1e-6, 0.02, 1e-5)
 
 
-def calibrated(name: str, law: Law = LAW, **more: float) -> FittedProfile:
+def calibrated(name: str, law: Law = LAW, **more: tuple[TokenRatio, ...]) -> FittedProfile:
     return FittedProfile(
         name, "local", "small", "a machine", "2026-11-30T00:00+00:00", law, 0.05, 8, 0,
         busy=False, foreign=None, largest_context_tok=1000, **more,  # type: ignore[arg-type]
@@ -270,14 +270,18 @@ def test_runs_and_simulations_of_calibrated_models_agree(ids: tuple[str, ...]) -
     assert not disagreements(plan, where, only(SUPPORT, REQUEST))
 
 
-def test_a_law_in_other_tokens_takes_the_same_time() -> None:
-    profile = setting_of(
-        calibrated("a", input_ratio=1.2, output_ratio=1.1), calibrated("b"), setting()
-    ).large
-    assert profile.law is not None
-    assert profile.law.ttft_s(1000.0, 0.0) == pytest.approx(LAW.ttft_s(1200.0, 0.0))
-    ours = profile.law.decode_s(500.0, 0.0, 101.0)
-    assert ours == pytest.approx(LAW.decode_s(600.0, 0.0, 111.0), rel=0.02)
+def test_a_model_with_more_tokens_per_word_of_a_language_takes_longer_in_it() -> None:
+    spelled = calibrated("a", ratios=(TokenRatio("ko", 3.0, 2.0),))
+    where = setting_of(spelled, calibrated("b"), setting()).at_median()
+    korean = next(r for r in SUPPORT.requests if r.lang == "ko")
+    for request, into, out in ((REQUEST, 1.0, 1.0), (korean, 3.0, 2.0)):
+        timeline = simulate(SUPPORT.plan, where, only(SUPPORT, request))
+        k = timeline.column(SUPPORT.plan.llm_steps[0].id)
+        u = float(timeline.usage.tokens_in[0, k]) * into
+        o = float(timeline.usage.tokens_out[0, k]) * out
+        took = float(timeline.end_s[0, k] - timeline.start_s[0, k])
+        assert took == pytest.approx(LAW.ttft_s(u, 0.0) + LAW.decode_s(u, 0.0, o), rel=1e-9)
+        assert not disagreements(SUPPORT.plan, where, only(SUPPORT, request))
 
 
 def test_saved_fits_are_models_by_name(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,8 @@ def _print(found: FittedProfile, samples: list[Sample], kept: str) -> None:
         ("ms an output token", 1e3 * law.per_output_s),
         ("ns an output token and token before it", 1e9 * law.per_output_pair_s),
         ("spread of a call, %", 100 * found.spread),
+        *((f"own tokens for one of ours, {r.lang}, in", r.input) for r in found.ratios),
+        *((f"own tokens for one of ours, {r.lang}, out", r.output) for r in found.ratios),
     ])  # fmt: skip
     print()
     table(("uncached", "cached", "out", "at once", "ttft s", "decode s", "total s", "predicted s",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from core import tokens
-from core.durations import Counted, cost_usd
+from core.durations import cost_usd
 from core.execute.engine import Model
 from core.execute.track import NAN, Used
 from core.output import decoding
@@ -55,12 +53,10 @@ def _cost(profile: Profile | None, usage: Usage) -> float:
     """USD; NaN without prices or counts. Tokens not reported as cached are paid in full."""
     if profile is None or usage.tokens_in is None or usage.tokens_out is None:
         return NAN
-    counts = (
-        usage.tokens_in,
-        usage.tokens_cached or 0,
-        usage.extra.get(CACHE_WRITE_TOK, 0.0),
-        usage.tokens_out,
+    return cost_usd(
+        profile,
+        float(usage.tokens_in),
+        float(usage.tokens_cached or 0),
+        float(usage.extra.get(CACHE_WRITE_TOK, 0.0)),
+        float(usage.tokens_out),
     )
-    tokens_in, cached, written, out = (np.array([float(c)]) for c in counts)
-    none = np.zeros(1)
-    return float(cost_usd(profile, Counted(tokens_in, cached, written, out, none, none, none))[0])

@@ -72,6 +72,13 @@ def _facts(profile: FittedProfile) -> None:
     ]
     rows += [
         (
+            tr("calibrate.fact.ratio", lang=tr(f"lab.lang_{r.lang}")),
+            f"× {r.input:.2f}, × {r.output:.2f}",
+        )
+        for r in profile.ratios
+    ]
+    rows += [
+        (
             tr("calibrate.fact.slowdown", n=s.concurrency),
             f"× {s.ttft:.2f}, × {s.decode:.2f}, {seconds(s.queue_s, lang)}",
         )
