@@ -62,23 +62,6 @@ class AccuracyRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
-    """Whether a change has the predicted sign; `clear`: its range is apart from the naive one's."""
-
-    scenario: str
-    technique: str
-    metric: str
-    predicted_change_s: float
-    measured_change_s: float
-    clear: bool
-
-    @property
-    def agrees(self) -> bool:
-        """Whether both say faster, or both slower."""
-        return self.predicted_change_s * self.measured_change_s > 0
-
-
-@dataclass(frozen=True, slots=True)
 class Accuracy:
     """All rows, with the noise of the machine meanwhile: shares of it that others used, 0..1.
 
@@ -96,27 +79,6 @@ class Accuracy:
         if not found:
             raise InputError(f"nothing was measured of {metric_id}")
         return statistics.median(found), float(np.percentile(found, 90))
-
-    def signs(self) -> tuple[Sign, ...]:
-        """Every case beside the naive plan of its pipeline."""
-        naive = {(r.scenario, r.metric): r for r in self.rows if r.technique == NAIVE}
-        return tuple(
-            _sign(naive[r.scenario, r.metric], r)
-            for r in self.rows
-            if r.technique != NAIVE and (r.scenario, r.metric) in naive
-        )
-
-
-def _sign(naive: AccuracyRow, row: AccuracyRow) -> Sign:
-    apart = row.high_s < naive.low_s or row.low_s > naive.high_s
-    return Sign(
-        row.scenario,
-        row.technique,
-        row.metric,
-        row.predicted_s - naive.predicted_s,
-        row.measured_s - naive.measured_s,
-        clear=apart,
-    )
 
 
 async def accuracy(

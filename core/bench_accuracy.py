@@ -27,6 +27,7 @@ from core.plan import Plan
 from core.profiles import setting
 from core.scenarios import SCENARIOS, scenario
 from core.techniques import HEADLINE_ORDER, PRESETS, TECHNIQUES
+from core.verdicts import NO_CHANGE, judged
 
 DOCS = Path(__file__).parent.parent / "docs"
 DEFAULT_REPEATS = 5
@@ -128,7 +129,7 @@ def shared(plan: Plan, fits: Sequence[FittedProfile]) -> Capacity:
 
 def report(asked: Asked, fits: Sequence[FittedProfile], found: Accuracy) -> dict[str, object]:
     """The result as plain data, with date and machine."""
-    clear = [s for s in found.signs() if s.clear]
+    directed = [one for key in METRICS for one in judged(found, key) if one.directed]
     return {
         "schema": SCHEMA,
         "date": datetime.now(tz=UTC).isoformat(timespec="minutes"),
@@ -144,8 +145,8 @@ def report(asked: Asked, fits: Sequence[FittedProfile], found: Accuracy) -> dict
             key: dict(zip(("median", "p90"), found.errors(key), strict=True)) for key in METRICS
         },
         "bars": {**BARS, "p90": P90_BAR},
-        "signs_clear": len(clear),
-        "signs_right": sum(s.agrees for s in clear),
+        "signs_clear": len(directed),
+        "signs_right": sum(one.same_direction for one in directed),
         "rows": [asdict(row) for row in found.rows],
         "fits": [asdict(fit) for fit in fits],
     }
@@ -169,7 +170,7 @@ def page(data: dict[str, object], found: Accuracy) -> str:
         lines.append(f"- `{key}`: median absolute error {middle:.1%}, p90 {p90:.1%} ({bars})")
     lines += [
         f"- sign of the change: right in {data['signs_right']} of {data['signs_clear']} rows whose",
-        "  range is apart from that of the naive plan",
+        f"  range is apart from that of the naive plan, where {NO_CHANGE:.0%} or more is predicted",
         f"- runs without an answer: {found.failed}",
         "",
         "| pipeline | case | metric | predicted s | measured s | range s | error |",

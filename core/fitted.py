@@ -73,7 +73,7 @@ class Law:
 
 @dataclass(frozen=True, slots=True)
 class TokenRatio:
-    """How many of its own tokens a model makes of one of ours, in prompts and in answers, by language.
+    """How many of its own tokens a model makes of one of ours in a language, in and out.
 
     In Korean some models make several times as many as in English.
     """

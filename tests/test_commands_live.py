@@ -19,6 +19,7 @@ from core.emulator import EmulatedModel, Emulator, serve
 from core.engines import emulated
 from core.fitted_io import saved
 from core.profiles import setting
+from core.verdicts import judged
 
 ROOT = Path(__file__).parent.parent
 FAST = EmulatedModel(ttft_s=0.005, tpot_s=0.0002, per_1k_s=0.001)
@@ -182,7 +183,7 @@ def test_emulate_serves_until_it_is_interrupted() -> None:
 
 
 def row(case: str, predicted: float, low: float, high: float) -> AccuracyRow:
-    return AccuracyRow("travel", case, "total_s", predicted, (low + high) / 2, low, high, 2)
+    return AccuracyRow("travel", case, "total_s", predicted, (low + high) / 2, low, high, 3)
 
 
 def test_errors_and_signs_of_a_table() -> None:
@@ -196,10 +197,10 @@ def test_errors_and_signs_of_a_table() -> None:
     median, p90 = found.errors("total_s")
     assert median == pytest.approx((rows[3].error * -1 + 0.2) / 2, abs=0.01)
     assert p90 <= 0.5
-    signs = {s.technique: s for s in found.signs()}
-    assert (signs["parallel"].clear, signs["parallel"].agrees) == (True, True)
-    assert (signs["caching"].clear, signs["caching"].agrees) == (True, False)
-    assert not signs["short_keys"].clear
+    signs = {one.row.technique: one for one in judged(found, "total_s")}
+    assert (signs["parallel"].directed, signs["parallel"].same_direction) == (True, True)
+    assert (signs["caching"].directed, signs["caching"].same_direction) == (True, False)
+    assert not signs["short_keys"].directed
 
 
 def test_a_part_of_the_table_is_called_a_part() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +13,18 @@ from streamlit.testing.v1 import AppTest
 
 from core import fitted_io
 from core.accuracy import NAIVE, Accuracy, AccuracyRow
+from core.bench_accuracy import Asked, report
 from core.engines import Target
 from core.errors import InvalidData
 from core.execute import Engine, Model
 from core.profiles import Setting
 from core.providers.fake import FakeProvider, Pace
 from core.text import text
+from core.verdicts import Verdict, judged
 from pages._ui import job
 from pages._ui.live import matrix, shared
 from pages._ui.live.keys import Key
 from pages._ui.live.line import Line
-from pages._ui.live.verdicts import Verdict, judged
 from pages._ui.live.visitor import while_here
 from tests.virtual_time import run
 
@@ -283,19 +283,12 @@ def test_the_kept_table_is_read_back_or_named_as_broken(tmp_path: Path) -> None:
     file = tmp_path / "accuracy.json"
     assert matrix.kept(file) is None
     rows = (row(NAIVE, 10.0, 9.9, 10.1), row("parallel", 7.0, 6.8, 7.2))
-    data = {
-        "rows": [asdict(r) for r in rows],
-        "requests": [],
-        "failed": 0,
-        "engine": "local",
-        "date": "2026-11-30T00:00+00:00",
-        "machine": "a machine",
-        "foreign_median": 0.1,
-    }
+    measured = Accuracy(rows, ("support s1",), (0.1, 0.1, 0.3), 0)
+    data = report(Asked(scenarios=("support",)), (), measured)
     file.write_text(json.dumps(data))
     found = matrix.kept(file)
     assert found is not None
-    assert found.found.rows == rows
+    assert found.found == measured
     assert found.noise == 0.1
     file.write_text("{}")
     with pytest.raises(InvalidData, match=r"accuracy\.json"):

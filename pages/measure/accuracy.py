@@ -7,12 +7,12 @@ import streamlit as st
 from core.errors import InvalidData
 from core.scenarios import SCENARIOS, scenario
 from core.techniques import TECHNIQUES
+from core.verdicts import FEWEST_REPEATS
 from pages._ui import controls, job
 from pages._ui.address import keep_choices
 from pages._ui.lang import language, tr
 from pages._ui.live import engine, matrix, matrix_table
 from pages._ui.live.predicted import foresee
-from pages._ui.live.verdicts import FEWEST_REPEATS
 
 IDS = tuple(t.id for t in TECHNIQUES)
 FIRST = ("streaming", "parallel", "small_model", "short_keys")

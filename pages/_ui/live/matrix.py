@@ -46,13 +46,17 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A finished matrix; `noise` is the share of the machine others had in the median run."""
+    """A finished matrix, and what it was measured with."""
 
     found: Accuracy
     engine: str
     date: str
     machine: str
-    noise: float | None
+
+    @property
+    def noise(self) -> float | None:
+        """Share of the machine others had in the median run; None where it is not known."""
+        return float(np.median(self.found.foreign)) if self.found.foreign else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +80,7 @@ def work(control: Control, asked: Asked) -> Table:
 
     found = awaited(control, partial(measure, asked), pass_on)
     date = datetime.now(tz=UTC).isoformat(timespec="minutes")
-    noise = float(np.median(found.foreign)) if found.foreign else None
-    return Table(found, asked.target.engine, date, describe_machine(), noise)
+    return Table(found, asked.target.engine, date, describe_machine())
 
 
 async def measure(asked: Asked, tell: Tell) -> Accuracy:
@@ -114,8 +117,8 @@ def kept(file: Path = KEPT) -> Table | None:
         raise InvalidData(file.name, f"cannot be read: {error}") from error
     try:
         rows = tuple(read(AccuracyRow, row, file.name) for row in data["rows"])
-        found = Accuracy(rows, tuple(data["requests"]), (), int(data["failed"]))
-        noise = data["foreign_median"]
-        return Table(found, data["engine"], data["date"], data["machine"], noise)
+        others = tuple(float(share) for share in data["foreign"])
+        found = Accuracy(rows, tuple(data["requests"]), others, int(data["failed"]))
+        return Table(found, data["engine"], data["date"], data["machine"])
     except (KeyError, TypeError) as error:
         raise InvalidData(file.name, f"lacks or misuses {error}") from error

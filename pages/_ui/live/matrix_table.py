@@ -10,12 +10,12 @@ from core.accuracy import METRICS
 from core.bench_accuracy import BARS, P90_BAR
 from core.scenarios import scenario
 from core.techniques import PRESETS
+from core.verdicts import CLOSE, Judged, judged
 from pages._ui.address import keep_choice
 from pages._ui.lang import language, tr
 from pages._ui.live.engine import title
 from pages._ui.live.look import draw_html
 from pages._ui.live.matrix import Table
-from pages._ui.live.verdicts import CLOSE, Judged, judged
 from pages._ui.sections.figures import between, seconds, share, signed_share
 from pages._ui.sections.look import escaped
 

@@ -11,13 +11,13 @@ from core.execute.export import jsonl
 from core.live import LiveRace
 from core.metrics import Reader
 from core.text import say
+from core.verdicts import FEWEST_REPEATS
 from pages._ui.lanes import payload
 from pages._ui.lang import language, tr
 from pages._ui.live import repeats
 from pages._ui.live.asked import Asked, Measured, view_of
 from pages._ui.live.engine import title
 from pages._ui.live.look import draw_html
-from pages._ui.live.verdicts import FEWEST_REPEATS
 from pages._ui.race import RacePayload, race
 from pages._ui.sections.look import escaped
 
