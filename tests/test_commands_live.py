@@ -207,7 +207,7 @@ def test_a_part_of_the_table_is_called_a_part() -> None:
     asked = Asked(("travel",), ("parallel",), 2)
     rows = (row(NAIVE, 10.0, 9.0, 11.0), row("parallel", 6.0, 4.9, 5.1))
     both = (*rows, *(AccuracyRow(r.scenario, r.technique, "first_visible_s", r.predicted_s,
-                                 r.measured_s, r.low_s, r.high_s, 2) for r in rows))  # fmt: skip
+                                 r.measured_s, r.low_s, r.high_s, 3) for r in rows))  # fmt: skip
     found = Accuracy(both, ("travel t1",), (0.7,), 0)
     data = report(asked, (), found)
     assert data["whole"] is False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -282,7 +283,8 @@ def test_one_repeat_is_no_ground_for_a_verdict() -> None:
 def test_the_kept_table_is_read_back_or_named_as_broken(tmp_path: Path) -> None:
     file = tmp_path / "accuracy.json"
     assert matrix.kept(file) is None
-    rows = (row(NAIVE, 10.0, 9.9, 10.1), row("parallel", 7.0, 6.8, 7.2))
+    totals = (row(NAIVE, 10.0, 9.9, 10.1), row("parallel", 7.0, 6.8, 7.2))
+    rows = (*totals, *(replace(r, metric="first_visible_s") for r in totals))
     measured = Accuracy(rows, ("support s1",), (0.1, 0.1, 0.3), 0)
     data = report(Asked(scenarios=("support",)), (), measured)
     file.write_text(json.dumps(data))
