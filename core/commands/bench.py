@@ -4,48 +4,68 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from core import bench, bench_accuracy
-from core.commands.output import Cell, as_json, table
+from core import bench, bench_accuracy, bench_quality
+from core.commands.output import Cell, as_json, progress, table
+from core.engines import ENGINES
 from core.errors import InputError, UnknownName
+from core.quality import REWRITES
+from core.scenarios import SCENARIOS
 
-ACCURACY = "accuracy"
-"""Predictions against a calibrated local engine: takes an hour, or less of less."""
+ACCURACY, QUALITY = LIVE = ("accuracy", "quality")
+"""Those on a live engine: predictions against measurements (local), rewritten calls and their
+answers (any). An hour each on local models, or less of less."""
 
 SHARE = frozenset(("k", "n", "share", "low", "high"))
 """What a counted share holds: shown in one cell."""
 
 
+TAKERS: Mapping[str, tuple[str, ...]] = {
+    "data": bench.READS_DATA,
+    "repeat": (ACCURACY,),
+    "scenario": (ACCURACY, QUALITY),
+    "with": (ACCURACY, QUALITY),
+    "requests": (QUALITY,),
+    "engine": (QUALITY,),
+    "large": (QUALITY,),
+    "small": (QUALITY,),
+}
+"""Which benches an option is for."""
+
+
 def arguments(parser: ArgumentParser) -> None:
-    """Which benches, all of the quick ones where none are named; the data they may count on."""
-    quick, slow = ", ".join(bench.BENCHES), ", ".join(bench.DATA_BENCHES)
-    parser.add_argument(
-        "names", nargs="*", help=f"of {quick} (all where none are named), {slow}, {ACCURACY}"
-    )
-    takers = ", ".join(bench.READS_DATA)
-    parser.add_argument(
-        "--data", type=Path, metavar="DIR", help=f"public questions to count on too ({takers})"
-    )
-    parser.add_argument("--repeat", type=int, help=f"{ACCURACY}: runs of each case")
-    parser.add_argument("--scenario", default="", help=f"{ACCURACY}: on one pipeline only")
-    parser.add_argument(
-        "--with", dest="chosen", default="", metavar="A,B",
-        help=f"{ACCURACY}: of these techniques and presets only",
-    )  # fmt: skip
+    """Which benches, all of the quick ones where none are named; what they are to measure."""
+    quick, slow = ", ".join(bench.BENCHES), ", ".join((*bench.DATA_BENCHES, *LIVE))
+    parser.add_argument("names", nargs="*", help=f"of {quick} (all where none are named), {slow}")
+
+    def option(name: str, what: str, **how: Any) -> None:
+        parser.add_argument(f"--{name}", help=f"{', '.join(TAKERS[name])}: {what}", **how)
+
+    option("data", "a folder of public questions to count on too", type=Path, metavar="DIR")
+    option("repeat", "runs of each case", type=int)
+    option("scenario", "on one pipeline only")
+    option("with", "of these techniques (and presets) only", metavar="A,B")
+    option("requests", "how many of each pipeline", type=int, metavar="N")
+    option("engine", f"{', '.join(ENGINES)}, or the URL of a compatible server; local by default")
+    option("large", "model in the large role")
+    option("small", "model in the small role")
 
 
 def run(given: Namespace) -> None:
     """Run the named benches and print their figures."""
-    valid = (*bench.BENCHES, *bench.DATA_BENCHES, ACCURACY)
+    valid = (*bench.BENCHES, *bench.DATA_BENCHES, *LIVE)
     for name in given.names:
         if name not in valid:
             raise UnknownName("bench", name, valid)
     chosen = given.names or list(bench.BENCHES)
+    _check_options(given, chosen)
     _check_data(chosen, given.data)
-    asked = _asked(given, chosen)
-    found = {name: _figures(name, given.data, asked) for name in chosen}
+    with progress() as show:
+        asked = [_asked(name, given, show) for name in chosen]
+        found = {name: measure() for name, measure in zip(chosen, asked, strict=True)}
     if given.json:
         as_json(found)
         return
@@ -55,37 +75,48 @@ def run(given: Namespace) -> None:
         print()
 
 
-def _asked(given: Namespace, chosen: Sequence[str]) -> bench_accuracy.Asked:
-    """What of the accuracy table is wanted. Raises InputError."""
-    options = (given.repeat is not None, given.scenario, given.chosen)
-    if any(options) and ACCURACY not in chosen:
-        raise InputError(f"--repeat, --scenario and --with belong to the bench {ACCURACY}")
-    usual = bench_accuracy.Asked()
-    return bench_accuracy.Asked(
-        (given.scenario,) if given.scenario else usual.scenarios,
-        tuple(t.strip() for t in given.chosen.split(",") if t.strip()),
-        usual.repeats if given.repeat is None else given.repeat,
-    )
+def _check_options(given: Namespace, chosen: Sequence[str]) -> None:
+    """Refuse options that none of the benches takes. Raises InputError."""
+    for option, takers in TAKERS.items():
+        value = getattr(given, option)
+        if value is not None and not set(takers) & set(chosen):
+            shown, verb = f"--{option} {value}", "does" if len(takers) == 1 else "do"
+            raise InputError(
+                f"{shown}: none of these benches takes it; {' and '.join(takers)} {verb}"
+            )
 
 
-def _figures(name: str, data: Path | None, asked: bench_accuracy.Asked) -> Mapping[str, object]:
+def _asked(
+    name: str, given: Namespace, show: Callable[[str], None]
+) -> Callable[[], Mapping[str, object]]:
+    """Return the measurement of a bench, its options checked. Raises InputError."""
+    techniques = tuple(t.strip() for t in (getattr(given, "with") or "").split(",") if t.strip())
+    scenarios = (given.scenario,) if given.scenario else tuple(SCENARIOS)
     if name == ACCURACY:
-        return bench_accuracy.run(asked)
+        repeats = bench_accuracy.DEFAULT_REPEATS if given.repeat is None else given.repeat
+        wanted = bench_accuracy.Asked(scenarios, techniques, repeats)
+        return lambda: bench_accuracy.run(wanted)
+    if name == QUALITY:
+        asked = bench_quality.Asked(
+            scenarios,
+            techniques or REWRITES,
+            bench_quality.DEFAULT_REQUESTS if given.requests is None else given.requests,
+            given.engine or "local",
+            given.large or "",
+            given.small or "",
+        )
+        return lambda: bench_quality.run(asked, show)
     quick = bench.BENCHES.get(name)
-    return bench.DATA_BENCHES[name](data) if quick is None else quick()
+    return quick if quick is not None else lambda: bench.DATA_BENCHES[name](given.data)
 
 
 def _check_data(chosen: Sequence[str], data: Path | None) -> None:
-    """Say on what data is counted. Raises: InputError for a folder nobody reads or finds."""
-    takers = [name for name in chosen if name in bench.READS_DATA]
-    if data is None:
-        for name in takers:
-            sys.stderr.write(f"{name}: no --data folder, so on the shipped requests alone\n")
-    elif not takers:
-        valid = " and ".join(bench.READS_DATA)
-        raise InputError(f"--data {data}: none of these benches reads it; {valid} do")
-    elif not data.is_dir():
+    """Say on what data is counted. Raises: InputError for a folder that is not there."""
+    if data is not None and not data.is_dir():
         raise InputError(f"--data {data}: there is no such folder")
+    if data is None:
+        for name in (n for n in chosen if n in bench.READS_DATA):
+            sys.stderr.write(f"{name}: no --data folder, so on the shipped requests alone\n")
 
 
 def _rows(figures: object, path: str = "") -> Iterator[tuple[str, Cell]]:

@@ -90,11 +90,12 @@ class Answering:
         prompt = render(step.signature, known, without=without)
         expected = reference.answer(step, self.facts.reference)
         model = self.engine.model(effort.role, step.id)
+        by_schema = self.engine.by_schema and not scripted
         request = CallRequest(
             model.name,
             prompt.messages,
             max_tokens=effort.limit_tok,
-            json_schema=None if scripted else own_words.schema(step.signature, known),
+            json_schema=own_words.schema(step.signature, known) if by_schema else None,
             prediction=reference.prediction(step, known),
             static_messages=prompt.static_messages,
             cache_key=_cache_key(prompt) if step.prompt_cache else None,

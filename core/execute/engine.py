@@ -25,7 +25,7 @@ class Engine:
 
     `scripted`: models are asked to write the reference answers (they may not be able to), so that
     what they write makes sense and two runs write the same. Without it they are held to the form of
-    the answer by a schema.
+    the answer by a schema, unless `by_schema` is off: then the prompt alone asks for the form.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Engine:
     small: Model
     tuned: Mapping[tuple[ModelRole, str], Model] = field(default_factory=dict)
     scripted: bool = True
+    by_schema: bool = True
 
     def model(self, role: ModelRole, step_id: str) -> Model:
         """Return the model that plays this role in this step."""

@@ -50,6 +50,17 @@ class Share:
         return {"k": self.k, "n": self.n, "share": self.value, "low": low, "high": high}
 
 
+def share_of(found: Collection[bool]) -> Share:
+    """Return how many of these are true."""
+    return Share(sum(found), len(found))
+
+
+def pooled(shares: Iterable[Share]) -> Share:
+    """Return several counted shares as one."""
+    found = tuple(shares)
+    return Share(sum(s.k for s in found), sum(s.n for s in found))
+
+
 # --- retrieval -----------------------------------------------------------------------------------
 
 
