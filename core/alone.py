@@ -57,8 +57,9 @@ class Situation:
 class Effect:
     """What one technique changed in a situation: by `AIMS`, None where it cannot be said.
 
-    `scenario` and `setting` are those of the situation; `reach` is about the reader's wait.
-    `what_if` names models that would have to offer something they do not.
+    `scenario` and `setting` are those of the situation; `reach` is about the reader's wait,
+    `failed` the shares of requests without an answer before and after. `what_if` names models that
+    would have to offer something they do not.
     """
 
     situation: str
@@ -66,13 +67,15 @@ class Effect:
     setting: Setting
     changes: tuple[Change | None, ...]
     reach: Reach | None
+    failed: tuple[float, float]
     losses: tuple[Loss, ...]
     what_if: tuple[str, ...]
 
     @property
     def matters(self) -> bool:
-        """Whether the reader's wait changes at all."""
-        return self.reach is not None and self.reach.better + self.reach.worse > 0.0
+        """Whether the reader's wait changes at all, or who gets an answer."""
+        waits = self.reach is not None and self.reach.better + self.reach.worse > 0.0
+        return waits or self.failed[0] != self.failed[1]
 
 
 def _as_it_is(scenario: Scenario, setting: Setting) -> tuple[Scenario, Setting]:
@@ -138,20 +141,24 @@ def effect(
         told,
         tuple(_change(aim, *pair) for (_, aim), pair in zip(AIMS, pairs, strict=True)),
         reach(*pairs[0]),
+        (float(before.failed.mean()), float(after.failed.mean())),
         losses(where.plan, plan, where),
         _what_if(plan, told),
     )
 
 
 def _change(aim: Aim, before: Array, after: Array) -> Change | None:
-    """The change of one aim with its interval; that of a p95 has none."""
+    """The change of one aim with its interval; that of a p95 has none.
+
+    A p95 is that of all who got an answer, on either side: who is saved from failure may be late.
+    """
     if aim == "median":
         return change(before, after, rng=np.random.default_rng((SEED, 0xB007)))
     ok = ~(np.isnan(before) | np.isnan(after))
     if not ok.any():
         return None
     if aim == "p95":
-        base, then = (float(np.percentile(values[ok], 95)) for values in (before, after))
+        base, then = (float(np.nanpercentile(values, 95)) for values in (before, after))
         return Change(then - base, then - base, then - base, then / base - 1.0 if base else None)
     delta, base = after[ok] - before[ok], float(before[ok].mean())
     middle, reach_95 = float(delta.mean()), 1.96 * float(delta.std()) / math.sqrt(len(delta))

@@ -22,6 +22,7 @@ from core.plan import (
     Gate,
     Hedge,
     LlmStep,
+    ModelRole,
     Plan,
     Policy,
     Retry,
@@ -145,19 +146,21 @@ def llm_spell(
     connect = 0.0 if pooled else connect_s(plan, setting, step.id)
     before = connect + rtt_s(plan, setting)
 
-    def asked(model: Profile, suffix: str) -> Spell:
-        alone = _call(model, plan, step.id, counted, luck, before, suffix)
+    def asked(role: ModelRole, suffix: str) -> Spell:
+        alone = _call(setting.model(role), plan, step.id, counted, luck, before, suffix)
+        if role == step.role:
+            alone = replace(alone, cost_usd=alone.cost_usd * step.price_x)
         if sharing is None:
             return alone
         key = part + suffix
         return shared(alone, key, sharing.slot(step.id, key))
 
     def attempt(suffix: str) -> Spell:
-        own = asked(setting.model(step.role), suffix)
+        own = asked(step.role, suffix)
         return own if to_small is None else chosen(to_small, small(suffix), own)
 
     def small(suffix: str) -> Spell:
-        return asked(setting.small, suffix)
+        return asked("small", suffix)
 
     return _wrapped(step.policies, attempt, _Around(setting, step.id, luck, small))
 
@@ -305,10 +308,11 @@ def _patient(
         match policy:
             case Timeout(after_s):
                 return timed_out(inner(suffix), after_s)
-            case Retry(attempts, backoff_s):
+            case Retry(attempts):
                 spell = inner(suffix)
                 for number in range(2, attempts + 1):
-                    spell = retried(spell, inner(f"{suffix}.try{number}"), backoff_s)
+                    again = inner(f"{suffix}.try{number}")
+                    spell = retried(spell, again, policy.pause_s(number))
                 return spell
             case Hedge(delay_s):
                 return hedged(inner(suffix), inner(f"{suffix}.hedge"), delay_s)

@@ -155,6 +155,8 @@ def marks(plan: Plan, step: Step, words: Words) -> tuple[str, ...]:
             "streams": step.stream,
             "predicts": step.predict,
             "prompt_cache": step.prompt_cache,
+            "tuned": step.price_x != 1.0,
+            "stops": step.signature.stop is not None,
         }
         found += [words.say(key) for key, yes in on.items() if yes]
         if step.max_output_tok is not None:

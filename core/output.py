@@ -120,6 +120,8 @@ class _Writer:
         self.put("{")
         for i, field in enumerate(fields):
             self.put(self.comma if i else "")
+            if field.stops:
+                return
             self.put(json.dumps(self.key(field.name, field.alias)) + self.colon)
             self.value(field, values[field.name])
         self.put("}")

@@ -98,7 +98,8 @@ class SmallIf:
 class LlmStep:
     """A model call. `decides` are true/false values that follow from its fields at no cost.
 
-    `role` is the model that does it; requests that meet `small_if` go to the small one.
+    `role` is the model that does it; requests that meet `small_if` go to the small one. `price_x`:
+    how many times that model's price it pays, where a variant tuned for it costs more.
     """
 
     id: str
@@ -114,6 +115,7 @@ class LlmStep:
     prompt_cache: bool = False
     max_output_tok: int | None = None
     small_if: SmallIf | None = None
+    price_x: float = 1.0
 
     @property
     def kind(self) -> str:

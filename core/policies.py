@@ -19,10 +19,17 @@ class Timeout:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """After a failure try again, at most `attempts` in all, `backoff_s` apart."""
+    """After a failure try again, at most `attempts` in all, each pause twice the one before.
+
+    The first pause is `backoff_s`. Source: exponential backoff, as the SDKs of the providers do it.
+    """
 
     attempts: int
     backoff_s: float = 0.0
+
+    def pause_s(self, attempt: int) -> float:
+        """Seconds of waiting before this attempt, the second one or a later one."""
+        return self.backoff_s * 2.0 ** (attempt - 2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,12 @@ def shown_steps(plan: Plan) -> tuple[LlmStep, ...]:
     return tuple(s for s in plan.llm_steps if set(s.gives) & set(plan.show.reads))
 
 
+def read_values(plan: Plan) -> frozenset[str]:
+    """Values that some step reads, or that decide whether one runs."""
+    conditions = {w.value for s in plan.steps for w in s.when}
+    return frozenset(conditions | {v for s in plan.steps for v in s.reads})
+
+
 def retrieved(plan: Plan) -> frozenset[str]:
     """Values that hold what a search found, through every step that fetched or reordered it."""
     found: set[str] = set()
@@ -211,6 +217,7 @@ _LLM_KEYS = (
     "predict",
     "prompt_cache",
     "max_output_tok",
+    "price_x",
     "announce",
     "policies",
     "when",

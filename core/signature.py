@@ -31,7 +31,8 @@ class Field:
     judgement. `read=False` marks a field nobody reads. `reads` names the inputs this field needs,
     None for all of the signature's. A list of cards has `items`: (key, short key) of each entry;
     `facts` are those of its keys that the page fills in from data: shown with the entry, at no
-    cost, and never written by the model.
+    cost, and never written by the model. `stops`: the answer is stopped when this field's key
+    comes, so neither it nor what follows is written.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Field:
     reads: tuple[str, ...] | None = None
     items: tuple[tuple[str, str], ...] = ()
     facts: tuple[str, ...] = ()
+    stops: bool = False
 
     @property
     def written(self) -> tuple[tuple[str, str], ...]:
@@ -105,6 +107,15 @@ class Signature:
                     raise InvalidPlan(f"field {f.name!r} has no entry key {key!r} to fill in")
         if self.form is Form.TEXT and len(self.fields) != 1:
             raise InvalidPlan(f"a text answer has one field, {self.task[:40]!r} has more")
+
+    @property
+    def stop(self) -> str | None:
+        """The text at which the answer is stopped, if there is one.
+
+        It is a key with its colon, which no value holds: within a value a quote is escaped.
+        """
+        names = (f.alias if self.short_keys else f.name for f in self.fields if f.stops)
+        return next((f'"{name}":' for name in names), None)
 
     @property
     def routine(self) -> bool:

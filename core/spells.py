@@ -91,10 +91,10 @@ def timed_out(spell: Spell, after_s: float | Array) -> Spell:
     )
 
 
-def retried(spell: Spell, again: Spell, backoff_s: float) -> Spell:
+def retried(spell: Spell, again: Spell, pause_s: float) -> Spell:
     """Where it failed, wait and try again: attempts end to end."""
     bad = ~spell.ok
-    offset = np.where(bad, spell.end + backoff_s, 0.0)
+    offset = np.where(bad, spell.end + pause_s, 0.0)
     out = chosen(bad, _shifted(again, offset), spell)
     attempts = spell.attempts + only(shifted(again.attempts, offset, "then"), bad)
     return _used_by_both(replace(out, attempts=attempts), spell, again, bad)

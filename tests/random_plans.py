@@ -176,7 +176,7 @@ def _call_policies(draw: st.DrawFn) -> tuple[Policy, ...]:
 
 def _service_policies(draw: st.DrawFn) -> tuple[Policy, ...]:
     options: tuple[Policy, ...] = (
-        Hedge(0.107), Timeout(0.151), Timeout(2.003), Retry(2, 0.1), Gate("quick", 0.1),
+        Hedge(0.107), Timeout(0.151), Timeout(2.003), Retry(3, 0.1), Gate("quick", 0.1),
         Gate("quick", 0.9), Cache(("message",), "quick", 60.0), Deadline(2.013, 1.507),
     )  # fmt: skip
     return tuple(draw(st.lists(st.sampled_from(options), max_size=2, unique=True)))

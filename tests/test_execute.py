@@ -238,8 +238,8 @@ def test_a_late_answer_that_does_not_stream_is_not_shown_in_part() -> None:
 def test_retries_follow_each_other_and_what_failed_is_not_shown() -> None:
     broken = Play(("No",), first_s=0.5, error=BrokenStream("cut"), usage=None)
     found = done(plan(answer(policies=(Retry(3, 0.25),))), engine(say=[broken, broken, TALK]))
-    # two tries of 0.6 s, two pauses, then the answer
-    assert span(found, "say") == pytest.approx((0.0, 1.7 + 1.0, 1.7 + 1.4))
+    # two tries of 0.6 s, pauses of 0.25 and 0.5 s, then the answer
+    assert span(found, "say") == pytest.approx((0.0, 1.95 + 1.0, 1.95 + 1.4))
     assert "".join(x for *_, x in events(found.timeline)) == "Yes. It is."
     assert [r.label for r in found.calls] == ["", ".try2", ".try3"]
     assert value(found, "calls") == 3

@@ -89,12 +89,13 @@ class Answering:
         known, scripted = self.facts.request(), self.engine.scripted
         prompt = render(step.signature, known, without=without)
         expected = reference.answer(step, self.facts.reference)
-        model = self.engine.model(effort.role, step.id)
+        model, stop = self.engine.model(effort.role, step.id), step.signature.stop
         by_schema = self.engine.by_schema and not scripted
         request = CallRequest(
             model.name,
             prompt.messages,
             max_tokens=effort.limit_tok,
+            stop=() if stop is None else (stop,),
             json_schema=own_words.schema(step.signature, known) if by_schema else None,
             prediction=reference.prediction(step, known),
             static_messages=prompt.static_messages,

@@ -35,6 +35,11 @@ class Question:
     reference: str
     prompt_tok: int
 
+    @property
+    def price_x(self) -> float:
+        """How many times its model's price it pays."""
+        return self.step.price_x if self.role == self.step.role else 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -103,7 +108,7 @@ class Asking:
                 self.recorder.text,
                 question.request.prediction,
             )
-        used = bill.billed(question.model, usage, question.request)
+        used = bill.billed(question.model, usage, question.request, question.price_x)
         return self.recorder.close(ended, usage, error), used
 
     def cut_off(self) -> None:

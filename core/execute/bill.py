@@ -12,8 +12,11 @@ from core.providers.base import CallRequest, Usage
 from core.providers.normalise import CACHE_WRITE_TOK
 
 
-def billed(model: Model, usage: Usage, request: CallRequest) -> Used:
-    """Return what one finished call used; what was not reported is NaN, not 0."""
+def billed(model: Model, usage: Usage, request: CallRequest, price_x: float = 1.0) -> Used:
+    """Return what one finished call used, at so many times the model's price.
+
+    What was not reported is NaN, not 0.
+    """
     rejected = usage.tokens_rejected
     if rejected is None and request.prediction is None:
         rejected = 0
@@ -24,7 +27,7 @@ def billed(model: Model, usage: Usage, request: CallRequest) -> Used:
         _or_nan(usage.tokens_out),
         _or_nan(usage.tokens_reasoning),
         _or_nan(rejected),
-        _cost(model.profile, usage),
+        _cost(model.profile, usage) * price_x,
     )
 
 

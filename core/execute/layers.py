@@ -77,8 +77,8 @@ def wrapped(policies: tuple[Policy, ...], attempt: Attempt, around: Surroundings
         match policy:
             case Timeout(after_s):
                 attempt = _timed_out(attempt, after_s, around)
-            case Retry(attempts, backoff_s):
-                attempt = _retried(attempt, attempts, backoff_s)
+            case Retry():
+                attempt = _retried(attempt, policy)
             case Hedge(delay_s):
                 attempt = _hedged(attempt, delay_s)
             case Cache():
@@ -117,15 +117,15 @@ async def within(inner: Attempt, label: str, out: Outlet, due_s: float, clock: C
     return Outcome(now_s, now_s, absent=True, gave_up=gave_up)
 
 
-def _retried(inner: Attempt, attempts: int, backoff_s: float) -> Attempt:
+def _retried(inner: Attempt, policy: Retry) -> Attempt:
     async def attempt(label: str, out: Outlet) -> Outcome:
-        for number in range(1, attempts):
+        for number in range(1, policy.attempts):
             try:
                 return await inner(_numbered(label, number), out)
             except EngineError as error:
                 asked_s = error.retry_after_s if isinstance(error, RateLimited) else None
-                await asyncio.sleep(max(backoff_s, asked_s or 0.0))
-        return await inner(_numbered(label, attempts), out)
+                await asyncio.sleep(max(policy.pause_s(number + 1), asked_s or 0.0))
+        return await inner(_numbered(label, policy.attempts), out)
 
     return attempt
 

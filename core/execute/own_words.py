@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping
 from typing import cast
@@ -51,16 +52,26 @@ def schema(signature: Signature, request: Request) -> Json | None:
 
 
 def _objects(text: str) -> Iterator[Json]:
-    """Yield every JSON object at the top of a text, whatever stands between them."""
+    """Yield every JSON object at the top of a text, whatever stands between them.
+
+    The last one may lack its closing brace: an answer that was stopped before a key.
+    """
     decoder, at = json.JSONDecoder(), text.find("{")
     while at >= 0:
         try:
             found, at = decoder.raw_decode(text, at)
         except json.JSONDecodeError:
-            return
+            found, at = _closed(text[at:]), -1
         if isinstance(found, dict):
             yield found
-        at = text.find("{", at)
+        at = text.find("{", at) if at >= 0 else -1
+
+
+def _closed(text: str) -> object:
+    """Return what a text is with a closing brace at its end, None where that is no JSON."""
+    with contextlib.suppress(json.JSONDecodeError):
+        return json.loads(f"{text.rstrip().removesuffix(',')}}}")
+    return None
 
 
 def _value(field: Field, raw: object) -> Value | None:

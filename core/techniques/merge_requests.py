@@ -72,7 +72,7 @@ def united(first: LlmStep, second: LlmStep) -> LlmStep:
         reads = field.reads if field.reads is not None else tuple(i.value for i in own.inputs)
         wide = any(r in inner for r in reads)
         now = names if wide else tuple(r for r in reads if r in names)
-        return replace(field, reads=None if set(now) == set(names) else now)
+        return replace(field, reads=None if set(now) == set(names) else now, stops=False)
 
     signature = replace(
         a,

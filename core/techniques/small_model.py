@@ -8,24 +8,33 @@ from core.output import write
 from core.plan import LlmStep, Plan
 from core.prompt import input_text
 from core.rewrite import Context, NotApplicable, update_llm, within
+from core.techniques._tuned import TUNED_PRICE, tuned
 from core.text import Note
 
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """`shots`: examples added to make up for the smaller model, taken from the scenario."""
+    """`shots`: examples added to make up for the smaller model, taken from the scenario.
+
+    `tuned`: a variant tuned on the large model's answers, which writes what people read, too, for
+    `tuned_price` times the small model's price.
+    """
 
     shots: int = within(0, 0, 6, 1)
+    tuned: bool = False
+    tuned_price: float = within(TUNED_PRICE, 1.0, 4.0, 0.1)
 
 
 def rewrite(plan: Plan, params: Params, context: Context) -> Plan | NotApplicable:
-    """Give every call of routine fields to the small model."""
+    """Give every call of routine fields to the small model, to a tuned one all the others, too."""
     if context.setting.large.name == context.setting.small.name:
         return NotApplicable(Note.of("reason.same_model"))
 
     def smaller(step: LlmStep) -> LlmStep:
-        if not step.signature.routine or step.role == "small":
+        if step.role == "small" or not (step.signature.routine or params.tuned):
             return step
+        if params.tuned:
+            step = tuned(step, params.tuned_price)
         examples = step.signature.examples + shots(step, params.shots, context)
         return replace(step, role="small", signature=replace(step.signature, examples=examples))
 

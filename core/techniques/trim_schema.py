@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from core.plan import LlmStep, Plan
-from core.rewrite import Context, NotApplicable, update_llm
+from core.rewrite import Context, NotApplicable, read_values, update_llm
 from core.text import Note
 
 
@@ -16,8 +16,7 @@ class Params:
 
 def rewrite(plan: Plan, _: Params, __: Context) -> Plan | NotApplicable:
     """Drop every field that is neither shown nor read by anybody."""
-    conditions = {w.value for s in plan.steps for w in s.when}
-    wanted = conditions | {v for s in plan.steps for v in s.reads}
+    wanted = read_values(plan)
 
     def trimmed(step: LlmStep) -> LlmStep:
         fields = step.signature.fields

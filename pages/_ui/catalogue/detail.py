@@ -138,6 +138,8 @@ def _notes(title: str, found: Effect) -> Iterator[str]:
         if found.situation != "plain":
             where = f"{title}, {tr(f'catalogue.situation.{found.situation}')}"
         yield f"<p>{escaped(where)}: {words.wait(found)}</p>"
+    if (answered := words.answered(found)) is not None:
+        yield f"<p>{escaped(title)}: {answered}</p>"
     for loss in found.losses:
         change = tr("catalogue.loss", before=share(loss.before), after=share(loss.after))
         kind = "loss" if loss.after < loss.before else "gain"

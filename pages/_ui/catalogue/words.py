@@ -15,6 +15,9 @@ from pages._ui.sections.look import escaped
 
 WAIT = "reader_wait_s"
 
+RARE_FAILURE = 0.005
+"""Shares of failed requests that differ by less are the same: one in 200."""
+
 
 def cell(technique_id: str, scenario: Scenario, setting: Setting, reader: Reader) -> str:
     """What it does for the reader's wait on a pipeline, in a few words, as HTML."""
@@ -27,7 +30,20 @@ def cell(technique_id: str, scenario: Scenario, setting: Setting, reader: Reader
     if found.what_if:
         remarks.append(tr("catalogue.what_if"))
     small = f" <small>{escaped('; '.join(remarks))}</small>" if remarks else ""
-    return f"{wait(found)}{small}"
+    told = [words for words in (answered(found),) if words is not None]
+    if not told or sign(found.changes[0], metric(WAIT)) != "none":
+        told.insert(0, wait(found))
+    return f"{'<br>'.join(told)}{small}"
+
+
+def answered(found: Effect) -> str | None:
+    """How many more requests, or fewer, get an answer, as HTML; None where as many do."""
+    before, after = found.failed
+    if abs(after - before) < RARE_FAILURE:
+        return None
+    kind = "gain" if after < before else "loss"
+    told = tr("catalogue.failed", before=share(before), after=share(after))
+    return f"<b class='{kind}'>{escaped(told)}</b>"
 
 
 def wait(found: Effect) -> str:
