@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from core.counts import call
+from core.display import display
 from core.dists import Array, Latency
 from core.durations import connect_s, new_connection_s, rtt_s
 from core.plan import LlmStep, Plan, ShowStep, Step, WorkStep
 from core.profiles import PER_1K_TOK_S, Setting
 from core.scenarios import Scenario
-from core.workload import Workload, call, display
+from core.workload import Workload
 
 IDLE_LIFE_S = 5.0
 """How long an unused connection stays open. Source: the SDKs' default for idle connections."""

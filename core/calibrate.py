@@ -18,6 +18,7 @@ from statistics import median
 import numpy as np
 
 from core import tokens
+from core.counts import prompt_tok
 from core.errors import EngineError, ProviderError
 from core.fitted import (
     FEWEST_SAMPLES,
@@ -33,7 +34,6 @@ from core.output import write
 from core.prompt import render
 from core.providers.base import CallRequest, Chunk, ChunkKind, Message, Provider
 from core.scenarios import SCENARIOS, Scenario, scenario
-from core.workload import prompt_tok
 
 ENOUGH = FEWEST_SAMPLES + 1
 """Samples a fit with an error estimate needs: each is predicted from the others."""

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from core.counts import call
 from core.metrics import Reader, metric
 from core.plan import (
     Field,
@@ -32,7 +33,7 @@ from core.scenarios import Scenario, scenario
 from core.simulate import simulate
 from core.techniques import PRESETS, choose
 from core.timeline import Timeline
-from core.workload import call, only, stream
+from core.workload import only, stream
 
 N = 2000
 READER = Reader()

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from core.counts import call
 from core.plan import LlmStep, Plan
 from core.prompt import passages
 from core.request import Document, Request
 from core.rewrite import retrieved, shown_steps
 from core.scenarios import Scenario
-from core.workload import call
 
 Measure = Callable[[Plan, Scenario], float | None]
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from core.calls import CallRecord
 from core.compare import rewritten
+from core.counts import asked
 from core.engines import warm_up
 from core.errors import EngineError
 from core.execute import Engine, execute
@@ -29,7 +30,7 @@ from core.retrieval.quality import Share, pooled, share_of
 from core.scenarios import Scenario
 from core.techniques import choose
 from core.text import LANGS
-from core.workload import asked, only
+from core.workload import only
 
 PLAIN = "plain"
 REWRITES = ("short_keys", "merge_requests", "split_reasoning")

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.display import Display
 from core.dists import Array
 from core.timeline import Mask, Visible
-from core.workload import Display, Ints
+from core.workload import Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,8 @@ import numpy as np
 
 from core import hits
 from core.attempts import Sharing
+from core.counts import Call, call, lead_tok
+from core.display import Display, display
 from core.dists import Array
 from core.durations import Counted, Luck, llm_spell, work_spell
 from core.placing import (
@@ -31,7 +33,7 @@ from core.profiles import Setting
 from core.see import Pieces, Source, first_out, visible
 from core.spells import Spell, plain_spell
 from core.timeline import Mask, State, Timeline, Visible
-from core.workload import Call, Display, Ints, Workload, call, display, lead_tok, simple
+from core.workload import Ints, Workload, simple
 
 T = TypeVar("T")
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
 from core import tokens
+from core.counts import prompt_tok, shortened, static_tok
 from core.durations import connect_s, rtt_s
 from core.execute import Engine, Model
 from core.plan import LlmStep, ModelRole, Plan
@@ -25,7 +26,6 @@ from core.prompt import input_text
 from core.providers.base import CallRequest, Chunk
 from core.providers.fake import FakeProvider, Pace
 from core.request import Request
-from core.workload import prompt_tok, shortened, static_tok
 
 
 @dataclass(frozen=True, slots=True)

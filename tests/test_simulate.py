@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from core.compare import compare, gains, rewritten, typical
+from core.counts import call
 from core.dists import Array, Latency
 from core.durations import Luck
 from core.errors import InputError
@@ -17,7 +18,7 @@ from core.scenarios import SCENARIOS, scenario
 from core.simulate import simulate
 from core.techniques import HEADLINE_ORDER, choose
 from core.timeline import State, Timeline, critical_path
-from core.workload import asked_before, call, only, stream
+from core.workload import asked_before, only, stream
 
 ALL = pytest.mark.parametrize("name", SCENARIOS)
 READER = Reader()

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.counts import call
 from core.execute.own_words import read_values
 from core.losses import losses
 from core.output import write
@@ -15,7 +16,7 @@ from core.scenarios import Scenario
 from core.simulate import simulate
 from core.techniques import choose
 from core.timeline import State
-from core.workload import call, only, stream
+from core.workload import only, stream
 from tests.agreement import disagreements
 from tests.technique_cases import CERTAIN, DRAWN, QUESTION, SUPPORT, TRAVEL, WISH, once, rewritten
 

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 
 from core.calls import CallRecord
+from core.counts import prompt_tok, shortened
 from core.execute import own_words, reference
 from core.execute.asking import Question, ask
 from core.execute.clock import Clock
@@ -20,7 +21,6 @@ from core.plan import LlmStep, ModelRole
 from core.prompt import Prompt, render
 from core.providers.base import CallRequest
 from core.reading import Reader
-from core.workload import prompt_tok, shortened
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from core.counts import asked
 from core.output import Unit, units, write
 from core.plan import LlmStep, Plan
 from core.request import Request
-from core.workload import asked
 
 
 def answer(step: LlmStep, request: Request) -> str:

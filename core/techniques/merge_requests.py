@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from core.counts import call
 from core.errors import InvalidPlan
 from core.plan import Field, Input, LlmStep, Plan, Signature
 from core.rewrite import Context, NotApplicable, fuse, within
 from core.text import Note
-from core.workload import call
 
 
 @dataclass(frozen=True, slots=True)

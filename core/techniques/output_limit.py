@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from core.counts import call
 from core.plan import Field, Form, LlmStep, Plan
 from core.rewrite import Context, NotApplicable, read_values, shown_steps, within
 from core.text import Note
-from core.workload import call
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from core.counts import static_tok
 from core.plan import LlmStep, Plan
 from core.rewrite import Context, NotApplicable
 from core.text import Note
-from core.workload import call
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +20,13 @@ def rewrite(plan: Plan, _: Params, context: Context) -> Plan | NotApplicable:
     turned = [s for s in map(_turned, plan.llm_steps) if s != plan.step(s.id)]
     if not turned:
         return NotApplicable(Note.of("reason.prefix_leads"))
-    long = [s for s in turned if _prefix(s, context) >= _minimum(s, context)]
+    fixed = {s.id: static_tok(s.signature) for s in turned}
+    long = [s for s in turned if fixed[s.id] >= _minimum(s, context)]
     if not long:
         return NotApplicable(
             Note.of(
                 "reason.prefix_too_short",
-                longest=max(_prefix(s, context) for s in turned),
+                longest=max(fixed.values()),
                 minimum=min(_minimum(s, context) for s in turned),
             )
         )
@@ -34,11 +35,6 @@ def rewrite(plan: Plan, _: Params, context: Context) -> Plan | NotApplicable:
 
 def _turned(step: LlmStep) -> LlmStep:
     return replace(step, prompt_cache=True, signature=replace(step.signature, static_first=True))
-
-
-def _prefix(step: LlmStep, context: Context) -> int:
-    """Tokens of the part that is the same in every request."""
-    return int(call(context.scenario, step).static_tok.max())
 
 
 def _minimum(step: LlmStep, context: Context) -> int:
