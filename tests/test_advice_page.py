@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -22,26 +22,13 @@ from core.scenarios import scenario
 from core.techniques import HEADLINE_ORDER
 from core.text import LANGS, Lang, text
 from pages._ui import job
+from tests import app_pages
+from tests.app_pages import bodies
 
-MAIN = str(Path(__file__).parent.parent / "pages" / "main.py")
 PAGE = "decide/advice.py"
-LOCALES = {"en": "en-US", "ko": "ko-KR"}
+opened = partial(app_pages.opened, PAGE)
 VIEWS = ("roadmap", "shares", "next", "front")
 LIMIT_S = 60.0
-
-
-def opened(lang: Lang = "en", **address: str) -> AppTest:
-    at = AppTest.from_file(MAIN, default_timeout=120)
-    at.context["locale"] = LOCALES[lang]
-    for name, value in address.items():
-        at.query_params[name] = value
-    at.switch_page(PAGE).run()
-    assert not at.exception
-    return at
-
-
-def bodies(at: AppTest) -> str:
-    return " ".join(html.proto.body for html in at.get("html"))
 
 
 def chips(at: AppTest) -> list[str]:
@@ -116,10 +103,9 @@ def test_judged_otherwise_in_the_address_counts() -> None:
 
 
 def test_effort_and_risk_can_be_judged_otherwise_and_back() -> None:
-    at = AppTest.from_file(MAIN, default_timeout=120)
-    at.context["locale"] = LOCALES["en"]
+    at = app_pages.app(PAGE)
     at.session_state["judge"] = True  # the panel is open
-    at.switch_page(PAGE).run()
+    at.run()
     at.selectbox(key="judged_effort_streaming").set_value("high").run()
     assert not at.exception
     assert parameter(at, "levels") == "streaming.high.low"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from functools import partial
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -11,24 +11,10 @@ from streamlit.testing.v1 import AppTest
 from core.claims import CLAIMS
 from core.techniques import TECHNIQUES
 from core.text import LANGS, Lang, text
+from tests import app_pages
+from tests.app_pages import bodies
 
-MAIN = str(Path(__file__).parent.parent / "pages" / "main.py")
-PAGE = "decide/catalogue.py"
-LOCALES = {"en": "en-US", "ko": "ko-KR"}
-
-
-def opened(lang: Lang = "en", **address: str) -> AppTest:
-    at = AppTest.from_file(MAIN, default_timeout=120)
-    at.context["locale"] = LOCALES[lang]
-    for name, value in address.items():
-        at.query_params[name] = value
-    at.switch_page(PAGE).run()
-    assert not at.exception
-    return at
-
-
-def bodies(at: AppTest) -> str:
-    return " ".join(html.proto.body for html in at.get("html"))
+opened = partial(app_pages.opened, "decide/catalogue.py")
 
 
 def listed(at: AppTest) -> list[str]:

@@ -1,23 +1,19 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.text import LANGS, Lang, text
 from pages._ui.frame import PAGES, PAGES_DIR, PageEntry
 from pages._ui.lang import NAMES
+from tests import app_pages
 
-MAIN = PAGES_DIR / "main.py"
 SWITCH = "language_switch"
 
 
 def open_app(locale: str | None = "en-US", **query: str) -> AppTest:
-    app = AppTest.from_file(MAIN, default_timeout=60)
+    app = app_pages.app(None, **query)
     app.context["locale"] = locale
-    for name, value in query.items():
-        app.query_params[name] = value
     return app.run()
 
 
@@ -126,15 +122,6 @@ def many_choices() -> None:
     st.pills("m", ("a", "b", "c"), key="m", selection_mode="multi")
 
 
-def open_script(script: Callable[[], None], **query: str) -> AppTest:
-    app = AppTest.from_function(script, default_timeout=60)
-    for name, value in query.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
 @pytest.mark.parametrize(
     ("query", "value", "left"),
     [({}, "a", {}), ({"f": "b"}, "b", {"f": "b"}), ({"f": "zz"}, "a", {}), ({"f": "a"}, "a", {})],
@@ -142,20 +129,20 @@ def open_script(script: Callable[[], None], **query: str) -> AppTest:
 def test_a_choice_is_read_from_the_address_by_its_code(
     query: dict[str, str], value: str, left: dict[str, str]
 ) -> None:
-    app = open_script(one_choice, **query)
+    app = app_pages.scripted(one_choice, address=query)
     assert app.segmented_control(key="f").value == value
     assert address(app) == left
 
 
 def test_a_choice_outlives_a_change_of_labels() -> None:
-    app = open_script(one_choice, f="b")
+    app = app_pages.scripted(one_choice, address={"f": "b"})
     app.radio[0].set_value("ko").run()
     assert app.segmented_control(key="f").value == "b"
     assert address(app) == {"f": "b"}
 
 
 def test_a_choice_moves_the_address_and_the_address_moves_the_choice() -> None:
-    app = open_script(one_choice)
+    app = app_pages.scripted(one_choice)
     app.segmented_control(key="f").set_value("b").run()
     assert address(app) == {"f": "b"}
     app.query_params.clear()  # back in the browser's history
@@ -167,7 +154,7 @@ def test_a_choice_moves_the_address_and_the_address_moves_the_choice() -> None:
 
 
 def test_a_choice_taken_away_is_the_default() -> None:
-    app = open_script(one_choice, f="b")
+    app = app_pages.scripted(one_choice, address={"f": "b"})
     app.segmented_control(key="f").set_value(None).run()
     assert address(app) == {}
 
@@ -184,13 +171,13 @@ def test_a_choice_taken_away_is_the_default() -> None:
 def test_several_choices_share_a_parameter(
     query: dict[str, str], value: list[str], left: dict[str, str]
 ) -> None:
-    app = open_script(many_choices, **query)
+    app = app_pages.scripted(many_choices, address=query)
     assert app.pills(key="m").value == value
     assert address(app) == left
 
 
 def test_clicking_several_choices_writes_them_in_their_own_order() -> None:
-    app = open_script(many_choices)
+    app = app_pages.scripted(many_choices)
     app.pills(key="m").set_value(["c", "a"]).run()
     assert address(app) == {"m": "a,c"}
     app.pills(key="m").set_value([]).run()

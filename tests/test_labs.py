@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +15,7 @@ from core.labs.desk import desk
 from core.labs.json_text import MAX_CHARS
 from core.text import LANGS, Lang, text
 from pages._ui.labs import cache_pair, rag_tables, waiting
-
-MAIN = str(Path(__file__).parent.parent / "pages" / "main.py")
+from tests import app_pages
 
 PARTS = [
     *(("cache", "cachelab_part", part) for part in ("pair", "sweep", "key", "stream")),
@@ -28,14 +26,7 @@ ATTACK = "<img src=x onerror=alert(1)><script>alert(2)</script> **x** $y$"
 
 
 def opened(page: str, lang: Lang = "en", **address: str) -> AppTest:
-    at = AppTest.from_file(MAIN, default_timeout=120)
-    at.context["locale"] = "ko-KR" if lang == "ko" else "en-US"
-    for name, value in address.items():
-        at.query_params[name] = value
-    at.run()
-    at.switch_page(f"labs/{page}.py").run()
-    assert not at.exception, at.exception
-    return at
+    return app_pages.opened(f"labs/{page}.py", lang, **address)
 
 
 def shown(at: AppTest) -> str:

@@ -27,9 +27,9 @@ from pages._ui.live import matrix, shared
 from pages._ui.live.keys import Key
 from pages._ui.live.line import Line
 from pages._ui.live.visitor import while_here
+from tests import app_pages
 from tests.virtual_time import run
 
-MAIN = str(Path(__file__).parent.parent / "pages" / "main.py")
 KEY = "sk-proj-abcdefghijklmnop1234567890"
 QUICK = Pace(ttft_s=0.002, tpot_s=0.0001)
 PATIENT_S = 120
@@ -40,13 +40,7 @@ def en(key: str, /, **args: object) -> str:
 
 
 def opened(page: str, **address: str) -> AppTest:
-    at = AppTest.from_file(MAIN, default_timeout=60)
-    at.context["locale"] = "en-US"
-    for name, value in address.items():
-        at.query_params[name] = value
-    at.switch_page(f"measure/{page}.py").run()
-    assert not at.exception
-    return at
+    return app_pages.opened(f"measure/{page}.py", **address)
 
 
 @pytest.fixture(autouse=True)

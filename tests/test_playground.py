@@ -6,7 +6,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,20 +14,11 @@ from streamlit.testing.v1 import AppTest
 
 from core.scenarios import scenario
 from core.techniques import HEADLINE_ORDER, PRESETS
-from core.text import text
+from core.text import LANGS, Lang, text
+from tests import app_pages
 
-MAIN = str(Path(__file__).parent.parent / "pages" / "main.py")
 PROCESSOR = time.process_time
-
-
-def opened(locale: str = "en-US", **address: str) -> AppTest:
-    at = AppTest.from_file(MAIN, default_timeout=60)
-    at.context["locale"] = locale
-    for name, value in address.items():
-        at.query_params[name] = value
-    at.run()
-    assert not at.exception
-    return at
+opened = partial(app_pages.opened, None)
 
 
 def payload(at: AppTest) -> Any:
@@ -44,9 +35,9 @@ def test_the_first_screen_tells_the_story() -> None:
     assert yours["total_s"] < 0.8 * before["total_s"]
 
 
-@pytest.mark.parametrize(("locale", "lang"), [("en-US", "en"), ("ko-KR", "ko")])
-def test_a_reader_meets_their_language(locale: str, lang: Any) -> None:
-    at = opened(locale)
+@pytest.mark.parametrize("lang", LANGS)
+def test_a_reader_meets_their_language(lang: Lang) -> None:
+    at = opened(lang)
     assert at.toggle(key="streaming").label == text(lang, "technique.streaming.title")
     question = payload(at)["lanes"][0]["question"]
     assert any("가" <= c <= "힣" for c in question) == (lang == "ko")
@@ -142,9 +133,9 @@ def test_a_slower_small_model_is_said_to_be_slower() -> None:
 
 
 @pytest.mark.parametrize("view", ["toggles", "spread", "prompts", "graph", "export"])
-@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
-def test_every_section_opens(view: str, locale: str) -> None:
-    opened(locale, view=view, pipeline="travel")
+@pytest.mark.parametrize("lang", LANGS)
+def test_every_section_opens(view: str, lang: Lang) -> None:
+    opened(lang, view=view, pipeline="travel")
 
 
 def test_every_example_question_can_be_shown() -> None:

@@ -22,6 +22,7 @@ from pages._ui.sections.figures import amount, between, share, signed_share
 from pages._ui.sections.look import ROLES, palette
 from pages._ui.sections.marked import marked
 from pages._ui.sections.spread import BEFORE, METRICS
+from tests.app_pages import scripted
 
 HOSTILE = "<script>alert('x')</script> & <img src=x onerror=alert(1)> **b** $1$ [l](http://x)"
 
@@ -62,13 +63,7 @@ def draw(
     **more: Any,
 ) -> AppTest:
     args = (name, scenario_id, lang, tuple(techniques))
-    app = AppTest.from_function(section, default_timeout=120, args=args, kwargs=more)
-    app.query_params["lang"] = lang
-    for key, value in (query or {}).items():
-        app.query_params[key] = value
-    app.run()
-    assert not app.exception, app.exception
-    return app
+    return scripted(section, *args, address={"lang": lang, **(query or {})}, **more)
 
 
 def html(app: AppTest) -> str:

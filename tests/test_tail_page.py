@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,15 @@ from core.profiles import setting
 from core.scenarios import scenario
 from core.tail_charts import Curve, CurveWords, Layer, StackWords, load_curves, stacks
 from core.techniques import choose
-from core.text import LANGS, text
+from core.text import LANGS, Lang, text
 from pages._ui.controls import FIRST_SCREEN
 from pages._ui.sections.figures import share
 from pages._ui.tail import view as tail_view
+from tests import app_pages
 
 ROOT = Path(__file__).parent.parent
 PAGE = "decide/tail.py"
+opened = partial(app_pages.opened, PAGE)
 VIEWS = ("within", "owners", "slices", "load")
 
 
@@ -38,24 +41,14 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
         kept.cache_clear()
 
 
-def opened(locale: str = "en-US", **address: str) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=120)
-    at.context["locale"] = locale
-    for name, value in address.items():
-        at.query_params[name] = value
-    at.switch_page(PAGE).run()
-    assert not at.exception
-    return at
-
-
 def remarks(at: AppTest) -> str:
     return " ".join(h.proto.body for h in at.get("html") if "<div class='remarks'>" in h.proto.body)
 
 
 @pytest.mark.parametrize("shown", VIEWS)
-@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
-def test_every_view_opens_in_both_languages(shown: str, locale: str) -> None:
-    at = opened(locale, tail_view=shown, pipeline="travel")
+@pytest.mark.parametrize("lang", LANGS)
+def test_every_view_opens_in_both_languages(shown: str, lang: Lang) -> None:
+    at = opened(lang, tail_view=shown, pipeline="travel")
     assert at.segmented_control(key="tail_view").value == shown
     charts = at.get("plotly_chart")
     assert len(charts) == (0 if shown == "slices" else 1)
@@ -86,11 +79,7 @@ def test_a_link_from_the_playground_carries_over() -> None:
 
 
 def test_a_set_chosen_in_the_playground_is_there_after_a_switch_of_pages() -> None:
-    at = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=120)
-    at.context["locale"] = "en-US"
-    for name, value in {"pipeline": "travel", "streaming": "false", "also": "hedge"}.items():
-        at.query_params[name] = value
-    at.run()
+    at = app_pages.opened(None, pipeline="travel", streaming="false", also="hedge")
     at.query_params.clear()  # as a browser does
     at.switch_page(PAGE).run()
     assert not at.exception
@@ -145,13 +134,12 @@ def test_failing_searches_fail_requests_unless_a_limit_takes_care_of_it() -> Non
 
 
 @pytest.mark.parametrize("lang", LANGS)
-def test_a_hedge_under_load_is_a_loss_in_red_with_its_reason(lang: Any) -> None:
+def test_a_hedge_under_load_is_a_loss_in_red_with_its_reason(lang: Lang) -> None:
     off = {"streaming": "false", "parallel": "false", "small_model": "false", "short_keys": "false"}
-    locale = {"en": "en-US", "ko": "ko-KR"}[lang]
-    shown = remarks(opened(locale, also="hedge", rate="1.3", **off))
+    shown = remarks(opened(lang, also="hedge", rate="1.3", **off))
     assert "class='loss'" in shown
     assert text(lang, "technique.hedge.title") in shown
-    assert "class='loss'" not in remarks(opened(locale, also="hedge", rate="0.1", **off))
+    assert "class='loss'" not in remarks(opened(lang, also="hedge", rate="0.1", **off))
 
 
 def test_more_than_can_be_borne_is_said() -> None:
