@@ -23,7 +23,7 @@ from core.providers.fake import FakeProvider, Pace
 from core.text import text
 from core.verdicts import Verdict, judged
 from pages._ui import job
-from pages._ui.live import matrix, shared
+from pages._ui.live import matrix, shared, shelf
 from pages._ui.live.keys import Key
 from pages._ui.live.line import Line
 from pages._ui.live.visitor import while_here
@@ -78,7 +78,7 @@ def test_a_run_ends_in_a_race_with_every_repeat(monkeypatch: pytest.MonkeyPatch)
     assert at.session_state["live_running"].job.wait(PATIENT_S)
     at.run()
     assert not at.exception
-    found = at.session_state["live_measured"]
+    name, found = at.session_state["live_measured"]
     assert found.race.before.n == found.race.after.n == 2
     lanes = json.loads(at.get("bidi_component")[0].proto.json)["lanes"]
     assert all(lane["subtitle"].startswith("measured") for lane in lanes)
@@ -88,6 +88,23 @@ def test_a_run_ends_in_a_race_with_every_repeat(monkeypatch: pytest.MonkeyPatch)
     cards = next(h.proto.body for h in at.get("html") if "class='repeats'" in h.proto.body)
     assert cards.count("class='point'") % 4 == 0  # both sides, both repeats, of every metric
     assert "class='guess'" in cards
+    for again in (opened("live", engine="emulator", repeats="2", measured=name), at.run()):
+        assert json.loads(again.get("bidi_component")[0].proto.json)["lanes"] == lanes
+        assert name in again.query_params["measured"]
+    at.button(key="live_start").click().run()
+    assert "measured" not in at.query_params
+
+
+def test_a_result_that_is_gone_leaves_the_address() -> None:
+    at = opened("live", engine="emulator", measured="nobody-knows")
+    assert "measured" not in at.query_params
+    assert en("live.empty") in [caption.value for caption in at.caption]
+
+
+def test_the_oldest_results_make_room() -> None:
+    kept = shelf.Shelf()
+    names = [kept.put(object()) for _ in range(shelf.MOST + 1)]  # type: ignore[arg-type]
+    assert [kept.get(name) is None for name in names] == [True, *[False] * shelf.MOST]
 
 
 def test_a_run_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +216,7 @@ def test_a_calibration_is_shown_kept_used_and_removed(monkeypatch: pytest.Monkey
     assert job.registry().wait(at.session_state["job_id"], PATIENT_S)
     at.run()
     assert not at.exception
-    assert not at.error
+    assert not at.error, [e.value for e in at.error]
     assert len(at.get("plotly_chart")) == 2
     (name,) = fitted_io.saved()
     assert fitted_io.load(name).machine
@@ -235,7 +252,7 @@ def test_a_short_matrix_is_measured_as_a_job(monkeypatch: pytest.MonkeyPatch) ->
     assert job.registry().wait(at.session_state["job_id"], PATIENT_S)
     at.run()
     assert not at.exception
-    assert not at.error
+    assert not at.error, [e.value for e in at.error]
     assert any("class='verdict-" in h.proto.body for h in at.get("html"))
 
 

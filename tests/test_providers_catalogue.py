@@ -47,8 +47,10 @@ def test_hosted_providers_need_a_key(name: str, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(Unavailable, match=entry(name).key_variable):
         make(name)
     monkeypatch.setenv(entry(name).key_variable, KEY)
-    assert endpoint_of(make(name))[1] == KEY
-    assert make(name).name == name
+    with pytest.raises(Unavailable, match=entry(name).key_variable):
+        make(name)  # a hosted app does not pay for its visitors
+    provider = make(name, Choices(own_machine=True))
+    assert (endpoint_of(provider)[1], provider.name) == (KEY, name)
 
 
 def test_a_key_stays_out_of_reprs() -> None:

@@ -21,8 +21,8 @@ class Choices:
     """What a person chose about a provider: a key, a base URL, and how to connect.
 
     `own_machine`: the app runs on the person's own machine, so base URLs on it and in its network
-    are fine, and keys of the environment may go to them. In a hosted app it is False, and a
-    visitor's base URL gets only the visitor's key. `scripted` sends reference answers along and no
+    are fine, and keys of the environment may be used. In a hosted app it is False, and a visitor's
+    calls are paid by the visitor's key. `scripted` sends reference answers along and no
     key, for the emulator.
     """
 
@@ -74,11 +74,10 @@ def _endpoint(entry: Entry, choices: Choices) -> Endpoint:
 
 
 def _key(entry: Entry, choices: Choices) -> str:
-    """Return the key to send; see `Choices` for what goes to an address that a person gave."""
+    """Return the key to send; see `Choices` for whose it is."""
     if choices.scripted:
         return choices.api_key or keys.NO_KEY
-    trusted = choices.base_url is None or choices.own_machine
-    environ = os.environ if trusted else {}
+    environ = os.environ if choices.own_machine else {}
     if entry.key_optional:
         return keys.lookup(entry.key_variable, choices.api_key, environ=environ) or keys.NO_KEY
     return keys.require(entry.id, entry.key_variable, choices.api_key, environ=environ)

@@ -17,11 +17,15 @@ from pages._ui.live import watch
 from pages._ui.live.asked import Asked, Measured
 from pages._ui.live.predicted import Foresight
 from pages._ui.live.shared import Desk, desk
+from pages._ui.live.shelf import shelf
 from pages._ui.live.visitor import PATIENCE_S, presence, while_here
 from pages._ui.live.watch import Ahead, Watch
 
 EVERY_S = 0.5
 """How often the page looks after its run. What was measured does not depend on it."""
+
+PARAMETER = "measured"
+"""Names a result in the address."""
 
 _RUNNING, _DONE = "live_running", "live_measured"
 _TROUBLE, _STOPPED = "live_trouble", "live_stopped"
@@ -41,6 +45,7 @@ class Running:
 def start(asked: Asked, target: Target, foresight: Foresight | None) -> None:
     """Begin; what an earlier run found is dropped. For `on_click`."""
     st.session_state.pop(_DONE, None)
+    st.query_params.pop(PARAMETER, None)
     here, shared = presence(), desk()
     try:
         job = shared.background.submit(
@@ -84,8 +89,17 @@ def running() -> Running | None:
 
 
 def finished() -> Measured | None:
-    """Return what the last run of this visit found."""
-    found: Measured | None = st.session_state.get(_DONE)
+    """Return what the last run of this visit found, or else the run that the address names."""
+    own: tuple[str, Measured | None] = st.session_state.get(_DONE, ("", None))
+    name, found = own
+    named = st.query_params.get(PARAMETER, name)
+    if named != name and (other := shelf().get(named)) is not None:
+        name, found = named, other
+    if found is None:
+        st.query_params.pop(PARAMETER, None)
+        return None
+    st.session_state[_DONE] = name, found
+    st.query_params[PARAMETER] = name
     return found
 
 
@@ -131,4 +145,5 @@ def _put_away(ended: Running) -> None:
     except PlaygroundError as error:
         st.session_state[_TROUBLE] = scrub(str(error), (ended.target.api_key,))
         return
-    st.session_state[_DONE] = Measured(ended.asked, result, ended.foresight)
+    found = Measured(ended.asked, result, ended.foresight)
+    st.session_state[_DONE] = shelf().put(found), found
