@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -60,3 +61,26 @@ class ByAngle:
     def encode(self, texts: Sequence[str]) -> Vectors:
         at = np.array([self._angles[text] for text in texts], dtype=np.float32)
         return np.stack([np.cos(at), np.sin(at)], axis=1)
+
+
+class Held:
+    """An encoder one caller at a time can use, which takes as long as a test wants.
+
+    Its first call begins and then waits for `go`; `calls` holds how many texts each call had.
+    """
+
+    dim = 8
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.begun, self.go = threading.Event(), threading.Event()
+        self.calls: list[int] = []
+        self._alone = threading.Lock()
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        with self._alone:
+            self.calls.append(len(texts))
+            self.begun.set()
+            assert self.go.wait(30.0)
+            rows = [np.full(self.dim, 1 + len(text), dtype=np.float32) for text in texts]
+            return unit(np.stack(rows))

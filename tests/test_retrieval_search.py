@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
 import math
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
+from core.labs.desk import Desk
 from core.request import Document
 from core.retrieval.assemble import assemble, is_weak, prune
 from core.retrieval.encoders import encoder, encoder_spec
@@ -27,9 +30,9 @@ from core.retrieval.quality import recall, search_question
 from core.retrieval.rerank import reorder, scores_are_close
 from core.retrieval.search import CachedSearch, Found, Library, SearchSettings
 from core.retrieval.store import MemoryStore
-from core.retrieval.vectors import unit
+from core.retrieval.vectors import BATCH, in_batches, unit
 from core.scenarios import SCENARIOS, scenario
-from tests.cache_parts import ByAngle
+from tests.cache_parts import ByAngle, Held
 
 
 def document(name: str, title: str, text: str, lang: str = "en", category: str = "c") -> Document:
@@ -109,15 +112,18 @@ def test_keywords_find_stems_in_english_and_nouns_with_particles_in_korean() -> 
     assert index.search("", 5) == ()
 
 
-def test_terms_are_stems_numbers_and_syllable_pairs() -> None:
-    assert list(keyword_terms("Policies for the boxes, 30일 환불은")) == [
-        "policy",
-        "box",
-        "30",
-        "일",
-        "환불",
-        "불은",
-    ]
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Policies for the boxes", ["policy", "box"]),
+        ("30일 환불은", ["30", "일", "환불"]),
+        ("반품비도 내야 하나요?", ["반품", "품비", "내야"]),  # 도 cut, the asking left out
+        ("보증은 언제까지예요?", ["보증"]),
+        ("이의 제기", ["이의", "제기"]),  # too short to lose its last one
+    ],
+)
+def test_terms_are_stems_numbers_and_syllable_pairs(text: str, terms: list[str]) -> None:
+    assert list(keyword_terms(text)) == terms
 
 
 def test_reciprocal_rank_fusion_by_hand() -> None:
@@ -250,6 +256,74 @@ def test_a_korean_question_reaches_english_documents() -> None:
     assert (
         library.search("제품을 반품할 수 있나요?", SearchSettings(top_k=1)).hits[0].id == "returns"
     )
+
+
+# --- a slow encoder ------------------------------------------------------------------------------
+
+
+def test_a_library_is_embedded_in_batches_and_comes_out_the_same() -> None:
+    reader = Held("held")
+    reader.go.set()
+    texts = ["x" * n for n in range(1, 2 * BATCH + 3)]
+    rows = in_batches(reader, texts)
+    assert reader.calls == [BATCH, BATCH, 2]
+    np.testing.assert_array_equal(rows, reader.encode(texts))
+
+
+def test_a_question_need_not_wait_until_a_library_is_embedded() -> None:
+    reader, batches = Held("held"), 50
+    with ThreadPoolExecutor(2) as threads:
+        library = threads.submit(in_batches, reader, ["text"] * (batches * BATCH))
+        assert reader.begun.wait(30.0)
+        question = threads.submit(reader.encode, ["a question"])
+        reader.go.set()
+        question.result(30.0)
+        library.result(30.0)
+    # Whoever waits gets in at the next pause, or at one soon after where the machine is busy.
+    assert reader.calls.index(1) < batches
+
+
+def test_a_shelf_being_made_holds_up_no_other_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    readers = {"minilm-en": Held("minilm-en"), "use-multi": Held("use-multi")}
+    readers["minilm-en"].go.set()
+    monkeypatch.setattr("core.retrieval.search.encoder", readers.__getitem__)
+    library = Library(DOCUMENTS)
+    with ThreadPoolExecutor(2) as threads:
+        slow = threads.submit(library.search, "보증 기간은요?")
+        assert readers["use-multi"].begun.wait(30.0)
+        assert threads.submit(library.search, "How long is the warranty?").result(30.0).hits
+        assert not slow.done()
+        readers["use-multi"].go.set()
+        assert slow.result(30.0).hits
+
+
+def test_a_slow_encoder_delays_no_stream_of_another_session(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reader = Held("minilm-en")
+    monkeypatch.setattr("core.retrieval.search.encoder", lambda _: reader)
+    library, desk = Library(DOCUMENTS[:3]), Desk()
+
+    async def stream() -> int:
+        pieces = 0
+        for _ in range(100):
+            await asyncio.sleep(0)
+            pieces += 1
+        return pieces
+
+    try:
+        search = desk.ask_thread("search", lambda: library.search("Where is my parcel?"))
+        assert reader.begun.wait(30.0)
+        assert desk.ask("stream", stream).result(30.0) == 100  # on the same loop, all of it
+        assert not search.done
+        reader.go.set()
+        assert search.result(30.0).hits
+    finally:
+        reader.go.set()
+        desk.close()
+
+
+# --- the version and the cache of hits -----------------------------------------------------------
 
 
 def test_the_version_changes_with_any_document(library: Library) -> None:

@@ -9,16 +9,19 @@ from __future__ import annotations
 import datetime as dt
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any, cast
 
 from core.errors import InvalidData
+from core.plan_io import read
 from core.request import Lang
 from core.retrieval import speed
-from core.retrieval.bench_search import METHODS, retrieval
-from core.retrieval.quality import Share, recall, searched
+from core.retrieval.assemble import EVIDENCE_FLOOR, is_weak
+from core.retrieval.bench_search import METHODS, evidence_by_kind
+from core.retrieval.diets import Kept, kept
+from core.retrieval.encoders import DEFAULT_ENCODER
+from core.retrieval.quality import Share, recall, searched, share_of
 from core.retrieval.search import Library, Method, Rerank, SearchSettings
 from core.scenarios import DATA, SCENARIOS, Scenario, scenario
 from core.text import LANGS
@@ -48,17 +51,10 @@ class RecallRow:
 
 @dataclass(frozen=True, slots=True)
 class DietRow:
-    """What a smaller context spends and keeps, over the answerable requests of a scenario.
-
-    `answer`: the answering document is still there; `facts`: quantities of the reference answer
-    that the context still holds.
-    """
+    """What a smaller context of a scenario spends and keeps."""
 
     scenario: str
-    name: str
-    tokens_mean: float
-    answer: Share
-    facts: Share
+    kept: Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +92,10 @@ def measured() -> Measured | None:
     if not FILE.exists():
         return None
     try:
-        data = cast("Mapping[str, Any]", json.loads(FILE.read_text(encoding="utf-8")))
-        return Measured(
-            data["date"],
-            data["machine"],
-            tuple(RecallRow(**{**row, "found": tuple(row["found"])}) for row in data["recalls"]),
-            tuple(DietRow(**_with_shares(row, "answer", "facts")) for row in data["diets"]),
-            tuple(StopRow(**_with_shares(row, "stopped")) for row in data["stops"]),
-        )
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        data = json.loads(FILE.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise InvalidData(FILE.name, f"cannot be read: {error}") from None
-
-
-def _with_shares(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {**row, **{name: Share(**row[name]) for name in names}}
+    return read(Measured, data, FILE.name)
 
 
 # --- making it ------------------------------------------------------------------------------------
@@ -117,20 +103,20 @@ def _with_shares(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def measure() -> Measured:
     """Search for every labelled request under every setting; encoding takes minutes."""
-    figures = retrieval()
-    rows = [row for name in SCENARIOS for row in _recalls(scenario(name))]
-    today = dt.datetime.now(tz=dt.UTC).date().isoformat()
-    diets, stops = [], []
+    recalls: list[RecallRow] = []
+    diets: list[DietRow] = []
+    stops: list[StopRow] = []
     for name in SCENARIOS:
-        found = cast("dict[str, Any]", figures[name])
-        diets += [_diet(name, diet, kept) for diet, kept in found["diet"].items()]
-        stops += [stop for lang in LANGS for stop in _stops(name, lang, found["fail_fast"][lang])]
-    return Measured(today, speed.machine(), tuple(rows), tuple(diets), tuple(stops))
+        found, library = scenario(name), Library(scenario(name).documents)
+        library.warm_up()
+        recalls += _recalls(found, library)
+        diets += [DietRow(name, row) for row in kept(library, found)]
+        stops += [row for lang in LANGS for row in _stops(found, library, lang)]
+    today = dt.datetime.now(tz=dt.UTC).date().isoformat()
+    return Measured(today, speed.machine(), tuple(recalls), tuple(diets), tuple(stops))
 
 
-def _recalls(found: Scenario) -> Iterator[RecallRow]:
-    library = Library(found.documents)
-    library.warm_up()
+def _recalls(found: Scenario, library: Library) -> Iterator[RecallRow]:
     for lang in LANGS:
         asked = [r for r in found.requests if r.lang == lang and r.doc_ids]
         for method in METHODS:
@@ -140,23 +126,10 @@ def _recalls(found: Scenario) -> Iterator[RecallRow]:
                 yield RecallRow(found.id, lang, method, rerank, len(asked), counts)
 
 
-def _diet(scenario_id: str, name: str, kept: Mapping[str, Any]) -> DietRow:
-    return DietRow(
-        scenario_id,
-        name,
-        round(kept["tokens_mean"], 1),
-        _share(kept["answer_found"]),
-        _share(kept["facts_kept"]),
-    )
-
-
-def _stops(scenario_id: str, lang: Lang, found: Mapping[str, Any]) -> Iterator[StopRow]:
-    for kind in ("answerable", "unanswerable", "off_subject"):
-        yield StopRow(scenario_id, lang, kind, _share(found[f"{kind}_stopped"]))
-
-
-def _share(plain: Mapping[str, Any]) -> Share:
-    return Share(int(plain["k"]), int(plain["n"]))
+def _stops(found: Scenario, library: Library, lang: Lang) -> Iterator[StopRow]:
+    floor = EVIDENCE_FLOOR[DEFAULT_ENCODER[lang]]
+    for kind, evidence in evidence_by_kind(library, found, lang).items():
+        yield StopRow(found.id, lang, kind, share_of([is_weak(e, floor) for e in evidence]))
 
 
 def main() -> None:

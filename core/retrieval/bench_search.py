@@ -7,20 +7,19 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from core import tokens
-from core.request import Document, Request
-from core.retrieval.assemble import EVIDENCE_FLOOR, assemble, is_weak, prune
+from core.request import Request
+from core.retrieval.assemble import EVIDENCE_FLOOR, is_weak
+from core.retrieval.diets import kept
 from core.retrieval.encoders import DEFAULT_ENCODER
 from core.retrieval.gate import judge
 from core.retrieval.quality import (
     Share,
     auc,
-    question_vector,
     recall,
     search_question,
     searched,
+    share_of,
 )
-from core.retrieval.quantities import quantities
 from core.retrieval.search import Library, Method, SearchSettings
 from core.scenarios import SCENARIOS, Scenario, scenario
 from core.text import LANGS, Lang
@@ -46,7 +45,7 @@ def retrieval() -> Figures:
         found = scenario(name)
         out[name] = {
             "recall": {label: _recall(library, found, s) for label, s in SETTINGS.items()},
-            "diet": _diets(library, found),
+            "diet": {row.diet.name: row.plain() for row in kept(library, found)},
             "fail_fast": {lang: _fail_fast(library, found, lang) for lang in LANGS},
             "answer_gate": _gate(found),
         }
@@ -86,87 +85,32 @@ def _pooled(libraries: Mapping[str, Library]) -> Figures:
     return out
 
 
-def _diets(library: Library, found: Scenario) -> Figures:
-    """Return what a smaller context keeps of documents, and of the facts of the answers."""
-    diets: Mapping[str, tuple[int, int | None, int | None]] = {
-        "top5": (5, None, None),
-        "top3": (3, None, None),
-        "top2": (2, None, None),
-        "top5 in 300 tokens": (5, 300, None),
-        "top5 in 200 tokens": (5, 200, None),
-        "top3, best 8 sentences": (3, None, 8),
-        "top3, best 6 sentences": (3, None, 6),
-        "top3, best 4 sentences": (3, None, 4),
-    }
-    return {name: _diet(library, found, *diet) for name, diet in diets.items()}
-
-
-def _diet(
-    library: Library, found: Scenario, top_k: int, budget_tok: int | None, keep: int | None
-) -> Figures:
-    """Facts are the quantities of the reference answer that its labelled documents hold."""
-    settings = SearchSettings(top_k=top_k)
-    spent: list[int] = []
-    answered = n = kept = facts = 0
-    for request in found.requests:
-        if not request.doc_ids or not request.answerable:
-            continue
-        question = search_question(request)
-        reader = library.encoder_for(question)
-        vector = question_vector(library, question)
-        hits = library.search(question, settings, vector).hits
-        passages: list[Document] = [library.documents[hit.id] for hit in hits]
-        if keep is not None:
-            passages = list(prune(passages, vector, reader, keep=keep))
-        context = assemble(passages, tokens.count, budget_tok=budget_tok)
-        spent.append(context.tokens)
-        n += 1
-        answered += request.doc_ids[0] in {p.document_id for p in context.passages}
-        wanted = _facts(request, [library.documents[i].text for i in request.doc_ids])
-        there = _values(p.text for p in context.passages)
-        facts += len(wanted)
-        kept += len(wanted & there)
-    return {
-        "tokens_mean": float(np.mean(spent)),
-        "answer_found": Share(answered, n).plain(),
-        "facts_kept": Share(kept, facts).plain(),
-    }
-
-
-def _facts(request: Request, documents: Iterable[str]) -> frozenset[str]:
-    answer = " ".join(
-        v for v in (request.values.get(k) for k in ("response", "answer")) if isinstance(v, str)
-    )
-    return _values([answer]) & _values(documents)
-
-
-def _values(texts: Iterable[str]) -> frozenset[str]:
-    return frozenset(q.partition(" ")[0] for text in texts for q in quantities(text))
-
-
 def _fail_fast(library: Library, found: Scenario, lang: Lang) -> Figures:
-    """Return how well the evidence tells questions that the documents answer from others.
-
-    Two kinds of others: those labelled unanswerable, which are about the library's subject, and the
-    other scenarios' questions, which are not.
-    """
+    """Return how well the evidence tells questions that the documents answer from others."""
     floor = EVIDENCE_FLOOR[DEFAULT_ENCODER[lang]]
+    evidence = evidence_by_kind(library, found, lang)
+    out: Figures = {"floor": floor}
+    for kind, values in evidence.items():
+        out[f"{kind}_stopped"] = share_of([is_weak(e, floor) for e in values]).plain()
+        if kind != "answerable" and values:
+            out[f"{kind}_auc"] = auc(evidence["answerable"], values)
+    return out
+
+
+def evidence_by_kind(library: Library, found: Scenario, lang: Lang) -> Mapping[str, list[float]]:
+    """Return the evidence that questions of each kind bring.
+
+    There are two kinds beside those that the documents answer: questions labelled unanswerable,
+    which are about the library's subject, and the other scenarios' questions, which are not.
+    """
     own = [r for r in found.requests if r.lang == lang]
-    foreign = [
-        r for n in SCENARIOS if n != found.id for r in scenario(n).requests if r.lang == lang
-    ]
-    evidence = {
+    others = (scenario(name) for name in SCENARIOS if name != found.id)
+    foreign = [r for other in others for r in other.requests if r.lang == lang]
+    return {
         "answerable": _evidence(library, [r for r in own if r.doc_ids]),
         "unanswerable": _evidence(library, [r for r in own if not r.answerable]),
         "off_subject": _evidence(library, [r for r in foreign if r.doc_ids]),
     }
-    out: Figures = {"floor": floor}
-    for kind, found_evidence in evidence.items():
-        stopped = sum(is_weak(e, floor) for e in found_evidence)
-        out[f"{kind}_stopped"] = Share(stopped, len(found_evidence)).plain()
-        if kind != "answerable" and found_evidence:
-            out[f"{kind}_auc"] = auc(evidence["answerable"], found_evidence)
-    return out
 
 
 def _evidence(library: Library, requests: Iterable[Request]) -> list[float]:

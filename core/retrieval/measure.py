@@ -31,7 +31,7 @@ from core.text import LANGS
 
 MEASURED = DATA / "measured"
 
-RANKING = SearchSettings(top_k=PASSAGES, pool=PASSAGES + 2)
+RANKING = SearchSettings(top_k=PASSAGES)
 """The best setting of `bench retrieval`: hybrid search, then a rerank."""
 
 _STAGE_CALLS = 400

@@ -7,13 +7,13 @@ English documents, a Korean one with all, since its encoder reads both.
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
 from core.errors import InputError
+from core.once import Once
 from core.request import Document, Lang
 from core.retrieval.encoders import DEFAULT_ENCODER, encoder, languages_of
 from core.retrieval.fuse import reciprocal_rank
@@ -41,7 +41,7 @@ class SearchSettings:
 
     method: Method = "hybrid"
     top_k: int = 3
-    pool: int = 10
+    pool: int = 20
     rerank: Rerank = "always"
     close: float = 0.002
     category: str | None = None
@@ -83,8 +83,7 @@ class Library:
         self.documents = {document.id: document for document in documents}
         self.encoder_ids = dict(encoder_ids)
         self._reranker = reranker
-        self._shelves: dict[str, _Shelf] = {}
-        self._lock = threading.Lock()
+        self._shelves = Once[str, _Shelf](size=len(self.encoder_ids))
         texts = (f"{d.id}\0{d.title}\0{d.text}\0{d.updated}" for d in documents)
         self.version = digest(*sorted(texts), *sorted(self.encoder_ids.values()))
         """Changes with any document or encoder: the index version of cache keys."""
@@ -159,12 +158,13 @@ class Library:
         return tuple(kept)[: settings.pool]
 
     def _shelf(self, reader: Encoder) -> _Shelf:
-        with self._lock:
-            if reader.name not in self._shelves:
-                langs = languages_of(reader.name)
-                readable = [d for d in self.documents.values() if d.lang in langs]
-                self._shelves[reader.name] = _Shelf(reader, readable)
-            return self._shelves[reader.name]
+        """Return the encoder's shelf; who asks for another one does not wait for it."""
+
+        def make() -> _Shelf:
+            langs = languages_of(reader.name)
+            return _Shelf(reader, [d for d in self.documents.values() if d.lang in langs])
+
+        return self._shelves.get(reader.name, make)
 
 
 class _Shelf:

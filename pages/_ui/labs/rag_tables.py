@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.labs.recall_table import DEEPEST, Measured, RecallRow, measured
+from core.retrieval.diets import PLENTY, Diet
 from core.retrieval.quality import Share
 from core.text import LANGS, Lang, text
 from pages._ui.labs.cache_controls import pick_pipeline
@@ -69,28 +70,26 @@ def _interval(found: Share) -> str:
 
 
 def _diets(found: Measured, pipeline: str, lang: Lang) -> str:
-    """Tokens spent, answer kept, facts kept."""
-    head = [text(lang, f"raglab.tables.{k}") for k in ("diet", "tokens", "answer", "facts")]
+    """Tokens spent and saved, answer kept, facts kept."""
+    head = [
+        text(lang, f"raglab.tables.{k}") for k in ("diet", "tokens", "saved", "answer", "facts")
+    ]
     body = [
         (
-            _diet_name(row.name, lang),
+            _diet_name(row.diet, lang),
             f"{row.tokens_mean:,.0f}",
+            NONE if row.diet == PLENTY else share(row.saved),
             counted(row.answer, lang),
             counted(row.facts, lang),
         )
-        for row in found.diets
-        if row.scenario == pipeline
+        for row in (d.kept for d in found.diets if d.scenario == pipeline)
     ]
     title = escaped(text(lang, "raglab.tables.diet_title"))
     return f"<h5>{title}</h5>{table(head, body)}"
 
 
-def _diet_name(name: str, lang: Lang) -> str:
-    """Return a diet in words: `top3`, `top5 in 300 tokens`, `top3, best 8 sentences`."""
-    digits = [part.strip(",") for part in name.replace("top", "").split()]
-    numbers = [part for part in digits if part.isdigit()]
-    kind = {"in": "budget", "best": "sentences"}.get(digits[1] if len(digits) > 1 else "", "top")
-    return text(lang, f"raglab.tables.name_{kind}", k=numbers[0], n=numbers[-1])
+def _diet_name(diet: Diet, lang: Lang) -> str:
+    return text(lang, f"raglab.tables.name_{diet.kind}", k=diet.top_k, n=diet.limit or 0)
 
 
 def _stops(found: Measured, pipeline: str, lang: Lang) -> str:
