@@ -25,7 +25,7 @@ from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as NotYet
 from typing import Any, Generic, TypeVar
 
-from core.errors import Unavailable
+from core.text import unavailable
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ class Job(Generic[T]):
         try:
             return self._future.result(timeout_s)
         except CancelledError:
-            raise Unavailable("the work was stopped before it had finished") from None
+            raise unavailable("stopped") from None
         except NotYet:
             if self._future.done():
                 raise  # the work's own
@@ -155,7 +155,7 @@ class Background:
         job: Job[T] = Job(self._loop, patience_s)
         with self._lock:
             if self._closed:
-                raise Unavailable("the app is shutting down: no new work is taken")
+                raise unavailable("closing")
             self._loop.call_soon_threadsafe(job.start, work)
         return job
 

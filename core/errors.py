@@ -18,7 +18,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 class PlaygroundError(Exception):
@@ -88,4 +88,14 @@ class BrokenStream(ProviderError):
 
 
 class Unavailable(EngineError):
-    """The engine is not installed, not provisioned or switched off on this host."""
+    """The engine is not installed, not provisioned or switched off on this host.
+
+    `key` and `facts` name its sentence in the catalogues, where it has one: see
+    `core.text.unavailable`, which makes such an error, and `core.text.reason`, which says it.
+    """
+
+    def __init__(
+        self, message: str, *, key: str = "", facts: Mapping[str, str | float] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.key, self.facts = key, dict(facts or {})

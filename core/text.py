@@ -28,7 +28,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
 
-from core.errors import InvalidData, UnknownName
+from core.errors import InvalidData, PlaygroundError, Unavailable, UnknownName
 from core.korean import settle_particles
 
 Lang = Literal["en", "ko"]
@@ -94,6 +94,19 @@ def say(note: Note, lang: Lang) -> str:
         name: say(value, lang) if isinstance(value, Note) else value for name, value in note.args
     }
     return text(lang, note.key, **args)
+
+
+def unavailable(key: str, /, **facts: str | float) -> Unavailable:
+    """Return the error that says `unavailable.<key>`, on pages in the reader's language."""
+    whole = f"unavailable.{key}"
+    return Unavailable(text("en", whole, **facts), key=whole, facts=facts)
+
+
+def reason(error: PlaygroundError, lang: Lang) -> str:
+    """Return what an error says, in `lang` where the catalogues have its sentence."""
+    if isinstance(error, Unavailable) and error.key:
+        return text(lang, error.key, **error.facts)
+    return str(error)
 
 
 @lru_cache(maxsize=1)

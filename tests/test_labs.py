@@ -9,12 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.background import Background
-from core.errors import Unavailable
 from core.labs import cached_pair, encoder_race
 from core.labs.desk import desk
 from core.labs.json_text import MAX_CHARS
 from core.retrieval.diets import DIETS
-from core.text import LANGS, Lang, text
+from core.text import LANGS, Lang, text, unavailable
 from pages._ui.labs import cache_pair, rag_tables, waiting
 from tests import app_pages
 
@@ -183,20 +182,22 @@ def test_the_tables_name_every_diet_differently() -> None:
         assert len({rag_tables._diet_name(diet, lang) for diet in DIETS}) == len(DIETS)
 
 
+@pytest.mark.parametrize("lang", LANGS)
 def test_an_encoder_that_is_not_there_is_told_with_a_way_to_get_it(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, lang: Lang
 ) -> None:
     def missing(_: object) -> Any:
-        raise Unavailable("sentence-transformers is not installed here; pip install it")
+        raise unavailable("missing", package="sentence-transformers")
 
     monkeypatch.setattr("pages._ui.labs.rag_encoders.run", missing)
     desk().forget(("encoder", encoder_race.TORCH))
-    at = opened("retrieval", raglab_part="encoders")
-    assert text("en", "raglab.encoders.start") in [i.value for i in at.info]
+    at = opened("retrieval", lang, raglab_part="encoders")
+    assert text(lang, "raglab.encoders.start") in [i.value for i in at.info]
     at.button(key=f"measure_{encoder_race.TORCH}").click().run()
     assert not at.exception
     (said,) = warned(at)
-    assert "pip install" in said
+    why = text(lang, "unavailable.missing", package="sentence-transformers")
+    assert said == text(lang, "lab.unavailable", reason=why)
     desk().forget(("encoder", encoder_race.TORCH))
 
 

@@ -22,6 +22,7 @@ from core.retrieval.encoders import encoder
 from core.retrieval.libraries import library, package_dir
 from core.retrieval.vectors import Encoder, Vectors
 from core.scenarios import SCENARIOS, scenario
+from core.text import unavailable
 
 TORCH, REFERENCE = "minilm-torch", "minilm-en"
 
@@ -97,10 +98,7 @@ def torch_folder() -> str:
         HUB_NAME, "config.json"
     )
     if not isinstance(found, str):
-        raise Unavailable(
-            f"{HUB_NAME} is not on this machine; fetch it once with "
-            f"`hf download {HUB_NAME}`, or name a folder that holds it in {MODEL_VARIABLE}"
-        )
+        raise unavailable("torch_model", model=HUB_NAME, variable=MODEL_VARIABLE)
     return str(Path(found).parent)
 
 

@@ -13,9 +13,9 @@ from typing import Generic, Protocol, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import Unavailable
 from core.retrieval.libraries import library, package_dir
 from core.retrieval.vectors import Vectors, unit
+from core.text import unavailable
 
 T = TypeVar("T")
 
@@ -205,4 +205,4 @@ def _load_sentence_transformer(model: str) -> _Torch:
         return cast("_Torch", make(model, device="cpu"))
     except (OSError, ValueError) as error:
         reason = (str(error).splitlines() or ["no reason given"])[0][:200]
-        raise Unavailable(f"encoder model {model!r} cannot be loaded: {reason}") from error
+        raise unavailable("model", model=model, why=reason) from error

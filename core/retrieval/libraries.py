@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from core.errors import Unavailable
+from core.text import unavailable
 
 
 def library(module: str, distribution: str = "") -> ModuleType:
@@ -29,4 +30,4 @@ def package_dir(module: str, distribution: str) -> Path:
 
 
 def _missing(distribution: str) -> Unavailable:
-    return Unavailable(f"{distribution} is not installed here; pip install {distribution} adds it")
+    return unavailable("missing", package=distribution)

@@ -7,13 +7,13 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from core.errors import Unavailable
 from core.request import Document
 from core.retrieval.index import Hit
 from core.retrieval.keywords import KeywordIndex
 from core.retrieval.libraries import library
 from core.retrieval.script import sentences
 from core.retrieval.vectors import Encoder, Vectors, in_batches
+from core.text import unavailable
 
 KEYWORD_WEIGHT = 0.1
 """Weight of keyword scores beside cosines. From 0.05 to 0.2 the labelled documents are found
@@ -85,7 +85,7 @@ class CrossEncoder:
             self._model = cast("_Pairs", make(model, device="cpu"))
         except (OSError, ValueError) as error:
             reason = (str(error).splitlines() or ["no reason given"])[0][:200]
-            raise Unavailable(f"rerank model {model!r} cannot be loaded: {reason}") from error
+            raise unavailable("model", model=model, why=reason) from error
 
     def scores(self, question: str, vector: Vectors, passages: Sequence[Document]) -> list[float]:  # noqa: ARG002 - the seam's
         """Return one score a passage; the question's vector is not used."""

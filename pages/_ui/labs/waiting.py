@@ -11,7 +11,8 @@ import streamlit as st
 from core.background import Job
 from core.errors import PlaygroundError
 from core.labs.desk import desk
-from pages._ui.lang import tr
+from core.text import reason
+from pages._ui.lang import language, tr
 
 T = TypeVar("T")
 
@@ -41,7 +42,7 @@ def awaited(
     try:
         return job.result(0)
     except PlaygroundError as error:
-        st.warning(tr("lab.unavailable", reason=str(error)), icon=":material/info:")
+        st.warning(tr("lab.unavailable", reason=reason(error, language())), icon=":material/info:")
         st.button(
             tr("lab.try_again"), key=f"again_{hash(key)}", on_click=desk().forget, args=(key,)
         )
