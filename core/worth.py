@@ -5,6 +5,7 @@ A median hides what helps only some: a cache that serves every fifth request cha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,7 @@ from core.rewrite import Choice
 from core.scenarios import Scenario
 from core.simulate import simulate
 from core.text import Note
+from core.timeline import Timeline
 from core.workload import Workload
 
 
@@ -77,6 +79,23 @@ def worths(
         reached = reach(values(rest), full, better=better) if used else None
         made.append(Worth(gain, alone[0].reason, entry.reason, reached))
     return tuple(made)
+
+
+def one_by_one(
+    scenario: Scenario,
+    choices: tuple[Choice, ...],
+    setting: Setting,
+    workload: Workload,
+    *,
+    seed: int = 0,
+) -> Iterator[Timeline]:
+    """The naive program, then the choices switched on one after the other, in order of application.
+
+    All on the same requests and luck, so what lies between two of them is the step and not noise.
+    """
+    for count in range(len(choices) + 1):
+        plan, _ = rewritten(scenario, choices[:count], setting)
+        yield simulate(plan, setting, workload, seed=seed)
 
 
 def reach(before: Array, after: Array, *, better: str = "lower") -> Reach | None:

@@ -13,6 +13,7 @@ import pytest
 from core.cli import EXIT_INPUT, main
 from core.metrics import METRICS
 from core.scenarios import DATA, SCENARIOS
+from core.techniques import PRESETS
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -62,6 +63,43 @@ def test_the_log_says_why_not(capsys: pytest.CaptureFixture[str]) -> None:
 def test_same_seed_same_output(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("simulate", "travel", "--all", "--n", "200", "--seed", "7")
     assert parsed(capsys, *arguments) == parsed(capsys, *arguments)
+
+
+def test_steps_of_a_preset_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("simulate", "support", "--preset", "guide", "--steps", "--n", "400")
+    found = parsed(capsys, *arguments)
+    steps = found["steps"]
+    assert [s["technique"] for s in steps] == [None, *PRESETS["guide"]]
+    waits = [s["metrics"]["reader_wait_s"]["p50"] for s in steps]
+    assert waits == sorted(waits, reverse=True)
+    assert waits[0] == found["baseline"]["metrics"]["reader_wait_s"]["p50"]
+    assert waits[-1] == found["variant"]["metrics"]["reader_wait_s"]["p50"]
+    _, out, _ = run(capsys, *arguments)
+    assert "one after the other" in out
+
+
+def test_a_rate_without_anything_shared_says_that_nothing_waits(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ("simulate", "support", "--rate", "5", "--slo", "4", "--n", "50")
+    assert "none waits for another" in run(capsys, *arguments)[1]
+    assert "longest queue" in run(capsys, *arguments, "--pool", "8")[1]
+
+
+def test_advise_json_keeps_its_contract(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(
+        capsys, "advise", "travel", "--headline", "--slo", "2", "--max-changes", "2", "--json"
+    )
+    found = json.loads(out)
+    assert code == 0
+    assert "searching 100%" in err
+    assert set(found["best"]) >= {"techniques", "metrics", "cost", "met"}
+    assert len(found["best"]["techniques"]) == 2
+    assert found["pareto"]
+    gains = [row["gain_s"] for row in found["attribution"]]
+    assert sum(gains) == pytest.approx(found["total_gain_s"], abs=1e-9)
+    (pair,) = found["interactions"]
+    assert {pair["one"], pair["other"]} == set(found["best"]["techniques"])
 
 
 def test_catalogues(capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,6 +162,15 @@ BAD: list[tuple[tuple[str, ...], str]] = [
     (("simulate", "support", "--param", "caching.ttl_h=1"), "not switched on"),
     (("simulate", "support", "--param", "nonsense"), "TECHNIQUE.NAME=VALUE is expected"),
     (("simulate", "support", "--csv", "/nowhere/at/all.csv"), "No such file or directory"),
+    (("simulate", "support", "--slo", "nan"), "--slo is nan"),
+    (("simulate", "support", "--pool", "0"), "the pool is 0"),
+    (("simulate", "support", "--slowdown", "99"), "from 0 to 10 is valid"),
+    (("advise", "shop"), "unknown scenario 'shop'"),
+    (("advise", "support", "--slo", "nan"), "--slo is nan"),
+    (("advise", "support", "--budget", "-1"), "--budget is -1.0"),
+    (("advise", "support", "--max-changes", "0"), "--max-changes is 0"),
+    (("advise", "support", "--goal", "joy"), "invalid choice: 'joy'"),
+    (("advise", "support", "--n", "0"), "must be from 1 to 1,000,000"),
     (("bench", "speed"), "unknown bench 'speed'"),
     (("fly",), "invalid choice: 'fly'"),
     ((), "the following arguments are required"),

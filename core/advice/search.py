@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,9 @@ MONEY_WEIGHTS = (0.1, 0.3, 1.0, 3.0)
 
 EXCESS_WEIGHT = 100.0
 """A limit missed by so little as 1 % counts like a wait as long as the naive plan's."""
+
+NEVER_S = 3600.0
+"""Longer than any plan takes: what stands for a p95 that is no time at all."""
 
 Progress = Callable[[float], None]
 
@@ -43,8 +47,13 @@ class Limits:
         return self.excess(outcome) == 0.0
 
     def excess(self, outcome: Outcome) -> float:
-        """By which shares of the limits a set exceeds them, added up; 0 where it keeps them."""
-        pairs = ((outcome.p95_s, self.slo_s), (outcome.cost_usd, self.budget_usd))
+        """By which shares of the limits a set exceeds them, added up; 0 where it keeps them.
+
+        A set that leaves more than one request in 20 without an answer is the further from the
+        service level the more it leaves.
+        """
+        slow_s = NEVER_S + outcome.failed if math.isinf(outcome.p95_s) else outcome.p95_s
+        pairs = ((slow_s, self.slo_s), (outcome.cost_usd, self.budget_usd))
         return sum(max(0.0, have / limit - 1.0) for have, limit in pairs if limit is not None)
 
 

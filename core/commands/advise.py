@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from argparse import ArgumentParser, Namespace
 
-import numpy as np
-
+from core.advice.answer import DEFAULT_SLO_S, attribution
 from core.advice.search import Advice, Limits, advise
-from core.advice.shapley import EXACT_UP_TO, Attribution, exact, sampled
-from core.advice.value import ADVICE_N, Bench, Outcome
+from core.advice.shapley import Attribution
+from core.advice.value import ADVICE_N, GOALS, Bench, Outcome
 from core.commands.choice import found_scenario
-from core.commands.output import as_json, table
+from core.commands.output import as_json, progress, table
 from core.errors import InputError
 from core.profiles import DEFAULT_LARGE, DEFAULT_ROUTE, DEFAULT_SMALL, setting
 from core.techniques import HEADLINE_ORDER
-
-GOALS = ("reader_wait_s", "first_useful_s", "total_s")
-ORDERS = 24
-"""Random orders behind the shares of a large set."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -45,41 +40,27 @@ def run(given: Namespace) -> None:
     """Search and print."""
     for name in ("slo", "budget", "max_changes"):
         value = getattr(given, name)
-        if value is not None and value <= 0:
+        if value is not None and not 0 < value < math.inf:
             raise InputError(f"--{name.replace('_', '-')} is {value}; it must be above 0")
     bench = Bench(
         found_scenario(given.scenario),
         setting(given.large, given.small, given.route),
         goal=given.goal,
-        slo_s=given.slo or 2.0,
+        slo_s=given.slo or DEFAULT_SLO_S,
         n=given.n,
     )
     limits = Limits(
         given.slo, given.budget, given.max_changes, given.no_quality_risk, given.no_infrastructure
     )
-    found = advise(bench, limits, HEADLINE_ORDER if given.headline else None, _progress)
-    print(file=sys.stderr)
-    shares = attribution(bench, found.best)
+    asked = HEADLINE_ORDER if given.headline else None
+    with progress() as show:
+        found = advise(bench, limits, asked, lambda done: show(f"searching {done:.0%}"))
+        players = found.best.techniques
+        shares = attribution(bench, players, lambda done: show(f"who earned it {done:.0%}"))
     if given.json:
         as_json(plain(bench, found, shares))
     else:
         _print(bench, found, shares)
-
-
-def _progress(done: float) -> None:
-    print(f"\rsearching {done:.0%}", end="", file=sys.stderr, flush=True)
-
-
-def attribution(bench: Bench, best: Outcome) -> Attribution:
-    """Shares of the best set's gain: exact for a small set, sampled with error for a large one."""
-    players = sorted(best.techniques)
-
-    def value(chosen: frozenset[str]) -> float:
-        return -bench.outcome(chosen).p50_s
-
-    if len(players) <= EXACT_UP_TO:
-        return exact(players, value)
-    return sampled(players, value, orders=ORDERS, rng=np.random.default_rng(0))
 
 
 def plain(bench: Bench, found: Advice, shares: Attribution) -> dict[str, object]:
@@ -96,6 +77,10 @@ def plain(bench: Bench, found: Advice, shares: Attribution) -> dict[str, object]
         "attribution": [
             {"technique": s.technique, "gain_s": s.value, "error_s": s.error} for s in shares.shares
         ],
+        "interactions": [
+            {"one": one, "other": other, "gain_s": index}
+            for (one, other), index in shares.pairs.items()
+        ],
         "total_gain_s": shares.total,
         "exact": shares.exact,
         "considered": found.considered,
@@ -107,12 +92,20 @@ def plain(bench: Bench, found: Advice, shares: Attribution) -> dict[str, object]
 def _outcome(bench: Bench, o: Outcome) -> dict[str, object]:
     return {
         "techniques": sorted(o.techniques),
-        "metrics": {bench.goal: {"p50": o.p50_s, "p95": o.p95_s}, "within_slo": o.within_slo},
+        "metrics": {
+            bench.goal: {"p50": _finite(o.p50_s), "p95": _finite(o.p95_s)},
+            "within_slo": o.within_slo,
+        },
         "cost": o.cost_usd,
         "effort": o.effort,
         "risk": o.risk,
         "failed": o.failed,
     }
+
+
+def _finite(seconds: float) -> float | None:
+    """Null for a time that never comes: too many requests have no answer."""
+    return seconds if math.isfinite(seconds) else None
 
 
 def _print(bench: Bench, found: Advice, shares: Attribution) -> None:

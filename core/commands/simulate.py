@@ -10,6 +10,7 @@ from core.commands import tail
 from core.commands.choice import Picked, picked
 from core.commands.choice import arguments as choice_arguments
 from core.commands.output import as_json, table
+from core.commands.steps import print_steps, steps_json
 from core.compare import Comparison, compare, typical
 from core.errors import InputError
 from core.export import events_csv, summary_json
@@ -29,6 +30,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--rate", type=float, default=RATE_PER_S, help="requests per second")
     parser.add_argument("--request", default="", help="the request of the timeline, by id")
     parser.add_argument("--pace", type=float, default=1.0, help="reading pace, 1 is average")
+    parser.add_argument(
+        "--steps", action="store_true", help="also what each technique adds, one after the other"
+    )
     tail.arguments(parser)
     parser.add_argument("--csv", type=Path, help="also write the timeline's events to this file")
 
@@ -55,13 +59,15 @@ def run(given: Namespace) -> None:
         data = summary_json(choice.scenario, choice.setting, found, shown, reader, given.seed)
         data["load"] = tail.load_json(shared, loads)
         data["slo"] = tail.slo_json(found, limit, given.slo_metric, reader)
+        if given.steps:
+            data["steps"] = steps_json(choice, workload, reader, given.seed)
         as_json(data)
-    else:
-        _print(choice, found, reader)
-        if shared is not None and loads is not None:
-            tail.print_load(shared, loads)
-        if limit is not None:
-            tail.print_slo(found, limit, given.slo_metric, reader)
+        return
+    _print(choice, found, reader)
+    if given.steps:
+        print_steps(choice, workload, reader, given.seed)
+    tail.print_load(shared, loads, asked=given.rate != RATE_PER_S)
+    tail.print_slo(found, limit, given.slo_metric, reader)
 
 
 def _compared(

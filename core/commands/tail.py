@@ -89,8 +89,12 @@ def _owners(timeline: Timeline) -> tuple[Owner, ...]:
     return owners(parts(timeline), timeline.step_ids, timeline.failed)
 
 
-def print_load(shared: Capacity, loads: tuple[Load, Load]) -> None:
-    """The load on both sides."""
+def print_load(shared: Capacity | None, loads: tuple[Load, Load] | None, *, asked: bool) -> None:
+    """The load on both sides; where a rate was asked for and nothing is shared, that."""
+    if shared is None or loads is None:
+        if asked:
+            print("note: calls share nothing, so none waits for another; give --pool or a limit")
+        return
     before, after = loads
     print(f"shared: {_said(shared)}; {before.arrivals_per_s:.3g} requests/s arrive")
     rows = [
@@ -117,8 +121,10 @@ def _said(shared: Capacity) -> str:
     return ", ".join(words.format(value) for words, value in found.items() if value is not None)
 
 
-def print_slo(found: Comparison, limit: float, metric_id: str, reader: Reader) -> None:
+def print_slo(found: Comparison, limit: float | None, metric_id: str, reader: Reader) -> None:
     """Share within the limit on both sides, and the three steps that own most of the slow end."""
+    if limit is None:
+        return
     m, sides = metric(metric_id), (found.before, found.after)
     within = [share_within(m.compute(t, reader), limit) for t in sides]
     print(

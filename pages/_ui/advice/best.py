@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
 from core.advice.answer import Answer
@@ -10,7 +12,7 @@ from core.techniques import TECHNIQUES
 from pages._ui.advice import parts
 from pages._ui.advice.parts import level, name, table
 from pages._ui.lang import language, tr
-from pages._ui.sections.figures import amount, seconds, share, signed_share
+from pages._ui.sections.figures import NONE, amount, seconds, share, signed_share
 from pages._ui.sections.look import escaped
 
 
@@ -79,11 +81,12 @@ def _row(title: str, before: float, after: float, unit: str) -> tuple[str, str, 
     lang = language()
     change = after / before - 1.0 if before else 0.0
     worse = " class='loss'" if change > 0 else ""
+    told = signed_share(change) if math.isfinite(change) else NONE
     return (
         escaped(title),
         amount(before, unit, lang),
         amount(after, unit, lang),
-        f"<span{worse}>{signed_share(change)}</span>",
+        f"<span{worse}>{told}</span>",
     )
 
 

@@ -90,7 +90,7 @@ def _rows(
 def _change(before: float, after: float, unit: str) -> str:
     """A difference with its sign: a loss in red, a dash where it is too small to see."""
     difference = after - before
-    if abs(difference) < (SAME_S if unit == "s" else 5e-6):
+    if not abs(difference) >= (SAME_S if unit == "s" else 5e-6):
         return NONE
     value = amount(abs(difference), unit, language())
     kind = "loss" if difference > 0 else "gain"

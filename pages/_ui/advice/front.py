@@ -94,7 +94,7 @@ def _row(outcome: Outcome, best: Outcome) -> tuple[str, ...]:
     return (
         f"{escaped(names(outcome.techniques))}{mark}",
         seconds(outcome.p50_s, lang),
-        seconds(outcome.p95_s, lang),
+        amount(outcome.p95_s, "s", lang),
         amount(outcome.cost_usd, "usd", lang),
         str(outcome.effort),
         escaped(level(outcome.risk)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from core.metrics import Metric
 from core.text import Lang, text
 
@@ -13,7 +15,7 @@ PER_REQUESTS = 1000
 
 def amount(value: float | None, unit: str, lang: Lang) -> str:
     """Return a value of a metric with its unit; – where there is none."""
-    if value is None or value != value:  # noqa: PLR0124  NaN is a missing value
+    if value is None or not math.isfinite(value):
         return NONE
     if unit == "s":
         return seconds(value, lang)
