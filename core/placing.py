@@ -5,14 +5,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from numpy.typing import NDArray
 
 from core.dists import Array
 from core.plan import Deadline, Step
 from core.spells import Spell, chosen, started_again, timed_out
 from core.timeline import Mask, State, Usage
+
+T = TypeVar("T", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +55,11 @@ class Lane:
         return out
 
     @property
+    def gave_up(self) -> Mask:
+        """Where it ended on its own without its values, whatever its guard said later."""
+        return np.zeros(len(self.ready), dtype=bool) if self.spell is None else self.spell.absent
+
+    @property
     def start(self) -> Array:
         """When it began, (n,): later than `ready` where its first call waited for its place."""
         if self.asked is None or not self.asked.spell.attempts:
@@ -60,24 +69,24 @@ class Lane:
         return np.clip(self.ready + waited, self.ready, np.maximum(self.first, self.ready))
 
 
-def columns(arrays: Sequence[Array]) -> Array:
-    """Arrays (n,) side by side, (n, S)."""
-    return np.stack(arrays, axis=1)
+def columns(arrays: Sequence[NDArray[T]]) -> NDArray[T]:
+    """Arrays (n,) side by side, (n, S), each still in one piece: that is what costs no time."""
+    return np.stack(arrays).T
 
 
 def usage(lanes: Sequence[Lane]) -> Usage:
     """What was used, (n, S); nothing where a step was skipped."""
+    skipped = [lane.state == State.SKIPPED for lane in lanes]
+    some = [bool(where.any()) for where in skipped]
 
     def column(name: str) -> Array:
-        zero = np.zeros_like(lanes[0].ready)
-        return columns(
-            [
-                zero
-                if lane.spell is None
-                else np.where(lane.state == State.SKIPPED, 0.0, getattr(lane.spell, name))
-                for lane in lanes
-            ]
-        )
+        used = np.zeros((len(lanes), len(lanes[0].ready)))
+        for row, lane, where, any_skipped in zip(used, lanes, skipped, some, strict=True):
+            if lane.spell is not None:
+                row[:] = getattr(lane.spell, name)
+                if any_skipped:
+                    row[where] = 0.0
+        return used.T
 
     used = column("tokens_in")
     return Usage(
@@ -156,8 +165,9 @@ def placed(
     begun, first, end = ready + spell.begun, ready + spell.first, ready + spell.end
     own_end = end
     if guarded is not None:
-        again, misled = guarded.again, guarded.misled & ~guarded.refused & ~skip & unheard
         said = np.maximum(guarded.said, ready)
+        misled = guarded.misled & ~guarded.refused & ~skip & unheard
+        again, _ = within_deadline(step, said, guarded.again)
         begun = np.where(misled, said + again.begun, begun)
         first = np.where(misled, said + again.first, np.maximum(first, said))
         own_end = np.where(misled, said + again.end, end)

@@ -32,7 +32,7 @@ from core.plan import Cache, LlmStep, Plan, ShowStep, Step, WorkKind, WorkStep, 
 from core.profiles import Setting
 from core.see import Pieces, Source, first_out, visible
 from core.spells import Spell, plain_spell
-from core.timeline import Mask, State, Timeline, Visible
+from core.timeline import Later, Mask, State, Timeline, Visible
 from core.workload import Ints, Workload, simple
 
 T = TypeVar("T")
@@ -182,7 +182,7 @@ class Run:
                 lane = self.lanes[producer]
                 absent = lane.absent
                 if hopeful and self._together(step, producer):
-                    absent = absent & (lane.state != State.CANCELLED)
+                    absent = absent & ((lane.state != State.CANCELLED) | lane.gave_up)
                 tokens_in = tokens_in - np.where(absent, counts[rows], 0.0)
         tokens_in = np.maximum(tokens_in, 0.0)
         reusable, written = self._prefix(step, numbers, tokens_in, ~skip)
@@ -379,14 +379,14 @@ class Run:
             columns([lane.start for lane in lanes]),
             columns([lane.first for lane in lanes]),
             columns([lane.end for lane in lanes]),
-            np.stack([lane.state for lane in lanes], axis=1),
+            columns([lane.state for lane in lanes]),
             self.failed,
             hit,
             hit & (intents[served] != intents[rows]),
-            usage(lanes),
+            Later(lambda: usage(lanes)),
             self._status(),
             _drawn(made.units, served),
-            see,
+            Later(see),
         )
 
     def _status(self) -> dict[str, Array]:

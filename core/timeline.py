@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,8 @@ from core.plan import Plan
 from core.request import Request
 
 Mask = npt.NDArray[np.bool_]
+
+V = TypeVar("V")
 
 
 class State(IntEnum):
@@ -63,6 +66,26 @@ class Usage:
     calls: Array
 
 
+class Later(Generic[V]):
+    """A value that is made when first asked for; what it is made from is let go then."""
+
+    def __init__(self, make: Callable[[], V]) -> None:
+        self._make: Callable[[], V] | None = make
+        self._made: V | None = None
+
+    @property
+    def value(self) -> V:
+        """The value. Two threads may both make it; they get equal ones."""
+        made, make = self._made, self._make
+        if made is not None:
+            return made
+        if make is None:
+            return self.value
+        self._made = made = make()
+        self._make = None
+        return made
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
     """Start, first output and end of every step, and the visible events.
@@ -85,11 +108,10 @@ class Timeline:
     failed: Mask
     hit: Mask
     wrong: Mask
-    usage: Usage
+    used: Later[Usage] = field(repr=False)
     status: Mapping[str, Array]
     units: tuple[tuple[Unit, ...], ...]
-    see: Callable[[], Visible] = field(repr=False)
-    _seen: list[Visible] = field(default_factory=list, repr=False)
+    seen: Later[Visible] = field(repr=False)
 
     @property
     def n(self) -> int:
@@ -107,10 +129,13 @@ class Timeline:
 
     @property
     def visible(self) -> Visible:
-        """The visible events, made when first asked for."""
-        if not self._seen:
-            self._seen.append(self.see())
-        return self._seen[0]
+        """The visible events."""
+        return self.seen.value
+
+    @property
+    def usage(self) -> Usage:
+        """What the calls used."""
+        return self.used.value
 
     @property
     def total_s(self) -> Array:

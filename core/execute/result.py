@@ -14,7 +14,7 @@ from core.execute.runner import Runner
 from core.execute.screen import NOTHING_SEEN, Seen
 from core.execute.track import Track, Used
 from core.text import Note
-from core.timeline import State, Timeline, Usage, Visible
+from core.timeline import Later, State, Timeline, Usage, Visible
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,29 +54,26 @@ def collected(runner: Runner, engine: str) -> Run:
         np.array([failed]),
         np.array([facts.hit]),
         np.array([facts.hit and intents[0] != intents[1]]),
-        _usage([t.used for t in tracks]),
+        Later(lambda: _usage([t.used for t in tracks])),
         {t.step.id: np.array([_status(t)]) for t in tracks if t.step.announce},
         (seen.units,),
-        _looking(seen),
+        Later(lambda: _visible(seen)),
     )
     simulated = tuple(t.step.id for t in tracks if t.simulated)
     records = tuple(sorted(runner.answering.records, key=lambda r: r.asked_s))
     return Run(timeline, records, tuple(facts.notes), simulated, runner.error)
 
 
-def _looking(seen: Seen) -> Callable[[], Visible]:
-    def see() -> Visible:
-        units = [seen.units[k] for k in seen.order]
-        if not units:
-            return _nothing_seen()
-        return Visible(
-            _row(seen.at_s),
-            _row([unit.chars for unit in units]),
-            np.array([[unit.closes for unit in units]], dtype=bool),
-            np.array([seen.order], dtype=np.int64),
-        )
-
-    return see
+def _visible(seen: Seen) -> Visible:
+    units = [seen.units[k] for k in seen.order]
+    if not units:
+        return _nothing_seen()
+    return Visible(
+        _row(seen.at_s),
+        _row([unit.chars for unit in units]),
+        np.array([[unit.closes for unit in units]], dtype=bool),
+        np.array([seen.order], dtype=np.int64),
+    )
 
 
 def _nothing_seen() -> Visible:
@@ -97,6 +94,11 @@ def _usage(used: Sequence[Used]) -> Usage:
     return Usage(**{f.name: _row([getattr(u, f.name) for u in used]) for f in fields(Usage)})
 
 
+def _all_used(parts: Sequence[Usage]) -> Usage:
+    columns = {f.name: [getattr(part, f.name) for part in parts] for f in fields(Usage)}
+    return Usage(**{name: np.concatenate(rows) for name, rows in columns.items()})
+
+
 def merged(timelines: Sequence[Timeline]) -> Timeline:
     """Return several timelines of one plan as one, row after row.
 
@@ -107,10 +109,6 @@ def merged(timelines: Sequence[Timeline]) -> Timeline:
     first = timelines[0]
     if any(t.plan != first.plan for t in timelines):
         raise InputError("only runs of the same plan can be put together")
-
-    used = {
-        f.name: np.concatenate([getattr(t.usage, f.name) for t in timelines]) for f in fields(Usage)
-    }
     return replace(
         first,
         requests=tuple(r for t in timelines for r in t.requests),
@@ -122,11 +120,10 @@ def merged(timelines: Sequence[Timeline]) -> Timeline:
         failed=np.concatenate([t.failed for t in timelines]),
         hit=np.concatenate([t.hit for t in timelines]),
         wrong=np.concatenate([t.wrong for t in timelines]),
-        usage=Usage(**used),
+        used=Later(lambda: _all_used([t.usage for t in timelines])),
         status={k: np.concatenate([t.status[k] for t in timelines]) for k in first.status},
         units=tuple(u for t in timelines for u in t.units),
-        see=lambda: _side_by_side([t.visible for t in timelines]),
-        _seen=[],
+        seen=Later(lambda: _side_by_side([t.visible for t in timelines])),
     )
 
 
