@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import statistics
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -14,17 +13,16 @@ import numpy as np
 
 from core.bench_accuracy import DOCS
 from core.engines import Target, named, using
-from core.errors import InputError, InvalidData, UnknownName
+from core.errors import InputError, UnknownName
 from core.local.machine import describe_machine
 from core.local.models import locate
-from core.plan_io import read
 from core.profiles import setting
-from core.quality import REWRITES, CaseRow, FieldRow, Quality, quality
+from core.quality import REWRITES, quality
+from core.quality_table import KEPT, CaseRow, FieldRow, Quality, Table
 from core.retrieval.quality import Share
 from core.scenarios import SCENARIOS, scenario
 from core.techniques import TECHNIQUES
 
-KEPT = DOCS / "quality.json"
 DEFAULT_REQUESTS = 12
 MOST_REQUESTS = 500
 SCHEMA = 1
@@ -60,23 +58,6 @@ class Asked:
     def target(self) -> Target:
         """The engine and its models. Raises InputError."""
         return named(self.engine, self.large, self.small)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A finished measurement, and what it was made with."""
-
-    found: Quality
-    engine: str
-    large: str
-    small: str
-    date: str
-    machine: str
-
-    @property
-    def noise(self) -> float | None:
-        """Share of the machine that others used in the median run; None where it is not known."""
-        return statistics.median(self.found.foreign) if self.found.foreign else None
 
 
 def run(asked: Asked, tell: Callable[[str], None], folder: Path = DOCS) -> dict[str, object]:
@@ -116,19 +97,6 @@ async def _measured(asked: Asked, target: Target, tell: Callable[[str], None]) -
 def _weights(target: Target, name: str) -> str:
     """Return the model behind a name: of the local engine, whose names are roles, the weights."""
     return locate(name).name if target.engine == "local" else name
-
-
-def kept(file: Path = KEPT) -> Table | None:
-    """Return the last result, None where there is none. Raises InvalidData if it is broken."""
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise InvalidData(file.name, f"cannot be read: {error}") from error
-    if isinstance(data, dict):
-        data.pop("schema", None)
-    return read(Table, data, file.name)
 
 
 def page(table: Table) -> str:

@@ -25,14 +25,14 @@ from core.likeness import reading, says_the_same
 from core.local.machine import foreign_share, read_cpu
 from core.plan import LlmStep, Plan
 from core.profiles import Setting
+from core.quality_table import PLAIN, CaseRow, FieldRow, Quality
 from core.request import Lang, Request, Value
-from core.retrieval.quality import Share, pooled, share_of
+from core.retrieval.quality import share_of
 from core.scenarios import Scenario
 from core.techniques import choose
 from core.text import LANGS
 from core.workload import only
 
-PLAIN = "plain"
 REWRITES = ("short_keys", "merge_requests", "split_reasoning")
 """Techniques that change the form in which calls answer."""
 
@@ -41,69 +41,6 @@ LIMIT_S = 900.0
 
 OnRun = Callable[[str, str, int, int], None]
 """Told the pipeline, the case, and how many of how many runs are done."""
-
-
-@dataclass(frozen=True, slots=True)
-class CaseRow:
-    """One case of a pipeline under one constraint.
-
-    `valid`: calls whose whole text is valid JSON; `complete`: calls in which every field asked for
-    could be found. `calls_s` is the median time of all calls of a request, one after the other,
-    `low_s` and `high_s` its range; `tokens_out` the median of what they wrote.
-    """
-
-    scenario: str
-    case: str
-    by_schema: bool
-    valid: Share
-    complete: Share
-    calls_s: float
-    low_s: float
-    high_s: float
-    tokens_out: float
-
-
-@dataclass(frozen=True, slots=True)
-class FieldRow:
-    """How often one field says what the plain call said, and what the reference says.
-
-    A field the case did not give agrees with nothing; requests whose plain call did not give it are
-    not in `as_plain`. For the plain case `as_plain` has no n.
-    """
-
-    scenario: str
-    case: str
-    by_schema: bool
-    field: str
-    as_plain: Share
-    as_reference: Share
-
-
-@dataclass(frozen=True, slots=True)
-class Quality:
-    """All rows; `requests` names those asked, by pipeline, `failed` counts runs without an answer.
-
-    `foreign` are shares of the machine that others used during the runs, 0..1.
-    """
-
-    cases: tuple[CaseRow, ...]
-    fields: tuple[FieldRow, ...]
-    requests: tuple[str, ...]
-    failed: int
-    foreign: tuple[float, ...]
-
-    def fields_of(self, row: CaseRow) -> tuple[FieldRow, ...]:
-        """Return the rows of a case's fields."""
-        key = (row.scenario, row.case, row.by_schema)
-        return tuple(f for f in self.fields if (f.scenario, f.case, f.by_schema) == key)
-
-    def agreement(self, row: CaseRow) -> tuple[Share, Share]:
-        """Return all fields of a case as one: as the plain call, and as the reference.
-
-        The intervals take fields for independent; those of one answer are not quite.
-        """
-        fields = self.fields_of(row)
-        return pooled(f.as_plain for f in fields), pooled(f.as_reference for f in fields)
 
 
 @dataclass(slots=True)

@@ -12,7 +12,9 @@ from core.background import Background
 from core.labs import cached_pair, encoder_race
 from core.labs.desk import desk
 from core.labs.json_text import MAX_CHARS
+from core.quality_table import PLAIN, CaseRow, FieldRow, Quality, Table
 from core.retrieval.diets import DIETS
+from core.retrieval.quality import Share
 from core.text import LANGS, Lang, text, unavailable
 from pages._ui.labs import cache_pair, rag_tables, waiting
 from tests import app_pages
@@ -277,6 +279,36 @@ def test_two_prompts_of_ones_own_are_compared(lang: Lang) -> None:
     assert text(lang, "tokenlab.prefix.title_too_short") in body
     turned = opened("tokens", lang, tokenlab_part="prefix", prompts="static_first")
     assert "1,024" in shown(turned)
+
+
+def answers() -> Table:
+    """Calls that a weak model answered: half the fields of the plain ones are right."""
+    rows, fields = [], []
+    for case, valid in ((PLAIN, 6), ("short_keys", 4)):
+        for held in (True, False):
+            counted = Share(valid if held else 0, 6)
+            rows.append(CaseRow("support", case, held, counted, counted, 12.0, 9.0, 15.0, 140.0))
+            same = Share(0, 0) if case == PLAIN else Share(1, 2)
+            fields.append(FieldRow("support", case, held, "query_type", same, Share(0, 2)))
+    found = Quality(tuple(rows), tuple(fields), ("support: s001, s002",), 0, (0.5,))
+    return Table(found, "local", "model L", "model S", "2026-11-30T04:00+00:00", "a machine")
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_what_forms_do_to_answers_is_told_with_how_weak_the_model_is(
+    monkeypatch: pytest.MonkeyPatch, lang: Lang
+) -> None:
+    monkeypatch.setattr("pages._ui.labs.token_answers.kept", answers)
+    at = opened("tokens", lang, tokenlab_part="answers")
+    body = shown(at)
+    assert text(lang, "tokenlab.answers.weak") in body
+    assert "67% (4/6; 30%–90%)" in body  # short keys by the schema
+    assert "50% (1/2; 9%–91%)" in body  # their field beside that of the plain call
+    assert any("model L" in c.value for c in at.caption)
+    plain = opened("tokens", lang, tokenlab_part="answers", answers_case=PLAIN)
+    assert "50% (1/2" not in shown(plain).split("<thead>")[-1]
+    none = opened("tokens", lang, tokenlab_part="answers", pipeline="travel")
+    assert text(lang, "tokenlab.answers.none") in [i.value for i in none.info]
 
 
 # --- waiting --------------------------------------------------------------------------------------

@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 
 from core import bench_quality
-from core.bench_quality import Asked, Table, kept, page
+from core.bench_quality import Asked, page
 from core.errors import EngineError, InputError, InvalidData, ProviderError, UnknownName
 from core.execute import Engine, Model
 from core.likeness import overlap, reading, says_the_same
 from core.profiles import setting
 from core.prompt import plain
 from core.providers.base import CallRequest, Chunk, ChunkKind, Usage
-from core.quality import PLAIN, REWRITES, CaseRow, FieldRow, Quality, quality, spread
+from core.quality import REWRITES, quality, spread
+from core.quality_table import PLAIN, CaseRow, FieldRow, Quality, Table, kept
 from core.request import Value
 from core.retrieval.quality import Share
 from core.scenarios import scenario

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages._ui.labs import token_guide, token_languages, token_prefix, token_shapes
+from pages._ui.labs import token_answers, token_guide, token_languages, token_prefix, token_shapes
 from pages._ui.labs.parts import draw_part
 
 draw_part(
@@ -12,5 +12,6 @@ draw_part(
         "prefix": token_prefix.draw,
         "languages": token_languages.draw,
         "guide": token_guide.draw,
+        "answers": token_answers.draw,
     },
 )

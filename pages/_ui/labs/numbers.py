@@ -16,6 +16,14 @@ def brief(value_s: float, lang: Lang) -> str:
     return seconds(value_s, lang)
 
 
+def tight(found: Share) -> str:
+    """Return a share with its counts and interval for a column; – where nothing was counted."""
+    if not found.n:
+        return NONE
+    low, high = found.interval
+    return f"{share(found.value)} ({found.k}/{found.n}; {low:.0%}–{high:.0%})"
+
+
 def counted(found: Share, lang: Lang) -> str:
     """Return a share with its counts and 95 % interval; – where nothing was counted."""
     if not found.n:

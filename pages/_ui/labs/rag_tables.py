@@ -43,7 +43,7 @@ def _recalls(rows: list[RecallRow], spoken: Lang, lang: Lang) -> str:
     """Recall by method, rerank and k."""
     depths = (f"@{k}" for k in DEPTHS)
     head = (text(lang, "raglab.tables.setting"), *depths, f"@{TARGET_K}, 95%")
-    best = max(range(len(rows)), key=lambda i: rows[i].share(TARGET_K).k)
+    best = max(range(len(rows)), key=lambda i: (rows[i].share(TARGET_K).k, i))
     body = [
         (
             _named(row, lang),
