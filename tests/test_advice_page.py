@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from html import unescape
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -19,7 +20,7 @@ from core.jobs import Jobs
 from core.once import Once
 from core.profiles import setting
 from core.scenarios import scenario
-from core.techniques import HEADLINE_ORDER
+from core.techniques import HEADLINE_ORDER, PRESETS, choose
 from core.text import LANGS, Lang, text
 from pages._ui import job
 from tests import app_pages
@@ -27,7 +28,7 @@ from tests.app_pages import bodies
 
 PAGE = "decide/advice.py"
 opened = partial(app_pages.opened, PAGE)
-VIEWS = ("roadmap", "shares", "next", "front")
+VIEWS = ("roadmap", "shares", "next", "front", "report")
 LIMIT_S = 60.0
 
 
@@ -130,6 +131,14 @@ def test_shares_are_told_with_the_pairs_that_hinder_each_other() -> None:
     names = [text("en", f"technique.{t}.title") for t in (one, other)]
     told = " ".join(m.value for m in at.markdown)
     assert re.search(rf"\*\*{names[0]}\*\* is worth [^*]* less once \*\*{names[1]}\*\*", told)
+
+
+@pytest.mark.parametrize("preset", ["guide", "travel-post"])
+def test_a_preset_is_told_one_step_after_the_other(preset: str) -> None:
+    steps = re.findall(r"<li><span class='who'><b>(.*?)</b>", bodies(opened(way=preset)))
+    order = [c.technique.id for c in choose(PRESETS[preset])]
+    names = [text("en", f"technique.{t}.title") for t in order]
+    assert [unescape(s) for s in steps] == [text("en", "advice.naive"), *names]
 
 
 def test_the_next_step_starts_from_the_toggles_in_the_address() -> None:
@@ -266,3 +275,36 @@ def test_too_many_jobs_are_refused_politely(
     assert len(at.warning) == 1
     assert parameter(at, "job") is None
     assert not search.begun.is_set()
+
+
+# --- the report, as a job ------------------------------------------------------------------------
+
+
+def test_a_report_is_a_job_that_survives_a_reload_and_can_be_taken_away(search: Search) -> None:
+    at = opened(show="report")
+    at.button(key="report_start").click().run()
+    job_id = parameter(at, "job")
+    assert job_id is not None
+    assert search.begun.wait(LIMIT_S)
+    again = opened(show="report", job=job_id)
+    assert text("en", "report.id", id=job_id[:6]) in [c.value for c in again.caption]
+    assert text("en", "report.searching") in again.get("progress")[0].proto.text
+    finished(search, job_id)
+    again.run()
+    assert [t.value for t in again.toast] == [text("en", "job.notice_done")]
+    assert again.get("download_button")
+    assert shown_report(again).count("\n#### ") == 7
+    korean = opened("ko", show="report", job=job_id)
+    assert text("ko", "report.order") in shown_report(korean)
+
+
+def shown_report(at: AppTest) -> str:
+    return next(str(m.value) for m in at.markdown if m.value.startswith("### "))
+
+
+def test_a_report_does_not_draw_the_progress_of_a_search(search: Search) -> None:
+    _, job_id = started(search)
+    at = opened(show="report", job=job_id)
+    assert not at.get("progress")
+    assert not [b for b in at.button if b.key == "report_start"]  # one job at a time
+    finished(search, job_id)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from core.advice.search import Advice, Limits, Progress, advise, next_steps
+from core.advice.search import Advice, Limits, Progress, advise, in_order, next_steps
 from core.advice.shapley import EXACT_UP_TO, Attribution, exact, sampled
 from core.advice.value import Bench, Goal, Outcome, Runs
 from core.metrics import Reader
@@ -16,7 +16,7 @@ from core.once import Once
 from core.profiles import Setting
 from core.rewrite import Level
 from core.scenarios import Scenario
-from core.techniques import HEADLINE_ORDER, technique
+from core.techniques import HEADLINE_ORDER, PRESETS, choose, technique
 
 DEFAULT_SLO_S = 2.0
 """Where no service level is asked for, shares within this one are counted. Assumption."""
@@ -127,7 +127,7 @@ def headline_answer(question: Question) -> Answer:
 def whole_answer(
     question: Question, progress: Progress, meanwhile: Callable[[], None] = lambda: None
 ) -> Answer:
-    """The answer about the whole catalogue, made once; half a minute of work.
+    """The answer about the whole catalogue, made once; ten seconds of work or more.
 
     `meanwhile` is called now and then while somebody else makes it; what it raises ends the wait.
     """
@@ -140,6 +140,13 @@ def known_answer(question: Question) -> Answer | None:
 
 
 _WHOLE: Once[Question, Answer] = Once(16)
+
+
+@lru_cache(maxsize=64)
+def preset_steps(question: Question, preset: str) -> tuple[Outcome, ...]:
+    """The techniques of a preset one after the other, in order of application."""
+    order = [choice.technique.id for choice in choose(PRESETS[preset])]
+    return in_order(question.bench(), order)
 
 
 @lru_cache(maxsize=64)

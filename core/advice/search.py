@@ -236,6 +236,12 @@ def roadmap(bench: Bench, techniques: Iterable[str]) -> tuple[Outcome, ...]:
     return tuple(steps)
 
 
+def in_order(bench: Bench, techniques: Iterable[str]) -> tuple[Outcome, ...]:
+    """The techniques switched on one after the other, in the order given."""
+    sets = itertools.accumulate(techniques, lambda on, t: on | {t}, initial=frozenset[str]())
+    return tuple(bench.outcome(on) for on in sets)[1:]
+
+
 def gain_per_effort(before: Outcome, after: Outcome) -> float:
     """Seconds of the median won per unit of effort; no effort counts as half a unit."""
     return (before.p50_s - after.p50_s) / max(after.effort - before.effort, 0.5)

@@ -7,23 +7,39 @@ from itertools import pairwise
 
 import streamlit as st
 
-from core.advice.answer import Answer
+from core.advice.answer import Answer, preset_steps
 from core.advice.search import gain_per_effort
 from core.advice.value import Outcome
 from core.text import Lang
+from pages._ui.address import keep_choice
 from pages._ui.advice import parts
 from pages._ui.advice.parts import added, name
 from pages._ui.lang import language, tr
 from pages._ui.sections.figures import seconds
 from pages._ui.sections.look import escaped
 
+SAME_S = 0.0005
+"""A median that moves by less is said to stay."""
+
 NEARLY_ALL = 0.9
 """The share of the gain after which what follows is called the rest."""
 
 
+BEST = "best"
+WAYS = (BEST, "guide", "travel-post", "everything")
+"""To the best set, or through a preset."""
+
+
 def draw(answer: Answer) -> None:
     """Draw the staircase and say how far the first steps go."""
-    steps = (answer.advice.naive, *answer.advice.roadmap)
+    keep_choice("way", WAYS, default=BEST)
+    way = str(
+        st.segmented_control(
+            tr("advice.way"), WAYS, key="way", format_func=_way_name, required=True
+        )
+    )
+    later = answer.advice.roadmap if way == BEST else preset_steps(answer.question, way)
+    steps = (answer.advice.naive, *later)
     if len(steps) == 1:
         st.info(tr("advice.nothing_helps"))
         return
@@ -31,7 +47,11 @@ def draw(answer: Answer) -> None:
     longest = max(step.p50_s for step in steps)
     rows = "".join(_rows(answer, steps, longest, language()))
     parts.draw(f"<ol class='stairs'>{rows}</ol>")
-    st.caption(tr("advice.roadmap_how"))
+    st.caption(tr("advice.roadmap_how" if way == BEST else "advice.preset_how"))
+
+
+def _way_name(way: str) -> str:
+    return tr("advice.best") if way == BEST else tr(f"preset.{way.replace('-', '_')}.title")
 
 
 def _summary(steps: tuple[Outcome, ...]) -> str:
@@ -52,8 +72,10 @@ def _rows(answer: Answer, steps: tuple[Outcome, ...], longest: float, lang: Lang
         effort, risk = (tr(f"advice.level.{c}") for c in answer.question.classes(new))
         rate = seconds(gain_per_effort(before, after), lang)
         about = tr("advice.step_about", effort=effort, risk=risk, rate=rate)
-        key = "advice.step_saves" if gain >= 0 else "advice.step_costs"
-        words = tr(key, value=seconds(abs(gain), lang), now=seconds(after.p50_s, lang))
+        key = "same" if abs(gain) < SAME_S else "saves" if gain > 0 else "costs"
+        words = tr(
+            f"advice.step_{key}", value=seconds(abs(gain), lang), now=seconds(after.p50_s, lang)
+        )
         yield _row(name(new), about, before.p50_s, after.p50_s, longest, words)
 
 

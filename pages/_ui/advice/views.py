@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from core.advice.answer import Answer
-from pages._ui.advice import following, front, roadmap, shares
+from pages._ui.advice import following, front, reporting, roadmap, shares
 from pages._ui.advice.parts import WITH_TOGGLES
 
 VIEWS: Mapping[str, Callable[[Answer], None]] = {
@@ -13,4 +13,5 @@ VIEWS: Mapping[str, Callable[[Answer], None]] = {
     "shares": shares.draw,
     WITH_TOGGLES: following.draw,
     "front": front.draw,
+    "report": reporting.draw,
 }

@@ -16,6 +16,7 @@ KIND = "advice"
 def asked(question: Question) -> Answer | None:
     """Return the answer, or show how to get it and how far that is."""
     seen = job.followed()
+    mine = seen if seen is not None and seen.kind == KIND else None
     known = known_answer(question)
     if known is not None:
         return known
@@ -28,7 +29,7 @@ def asked(question: Question) -> Answer | None:
             on_click=job.start,
             args=(KIND, lambda control: work(question, control)),
         )
-    job.draw(seen)
+    job.draw(mine)
     return None
 
 
