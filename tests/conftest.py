@@ -10,7 +10,7 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what opens Chromium: it is a browser test, and it runs alone."""
+    if "chromium" in getattr(item, "fixturenames", ()):
+        item.add_marker("browser")
+        item.add_marker("alone")
+
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -53,6 +60,19 @@ def chromium() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=path)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def quick_services(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let searches and other services take a hundredth of their time, in runs that do take time."""
+    from core import profiles
+
+    quick = {
+        name: replace(service, p50_s=service.p50_s / 100, p95_s=service.p95_s / 100)
+        for name, service in profiles.services().items()
+    }
+    monkeypatch.setattr(profiles, "services", lambda: quick)
+    monkeypatch.setattr(profiles, "_setting", profiles._setting.__wrapped__)
 
 
 @dataclass

@@ -18,9 +18,10 @@ from core.advice.value import Bench, Outcome
 from core.profiles import setting
 from core.scenarios import SCENARIOS, scenario
 from core.techniques import HEADLINE_ORDER, technique
+from tests.sampling import slow_but
 
 
-@pytest.fixture(scope="module", params=SCENARIOS)
+@pytest.fixture(scope="module", params=slow_but("travel", SCENARIOS))
 def bench(request: pytest.FixtureRequest) -> Bench:
     return Bench(scenario(request.param), setting(), n=100)
 

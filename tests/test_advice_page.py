@@ -25,6 +25,7 @@ from core.text import LANGS, Lang, text
 from pages._ui import job
 from tests import app_pages
 from tests.app_pages import bodies
+from tests.sampling import every
 
 PAGE = "decide/advice.py"
 opened = partial(app_pages.opened, PAGE)
@@ -50,8 +51,7 @@ def parameter(at: AppTest, name: str) -> str | None:
 # --- the eight -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shown", VIEWS)
-@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize(("shown", "lang"), every(VIEWS, LANGS))
 def test_every_view_opens_in_both_languages(shown: str, lang: Lang) -> None:
     at = opened(lang, show=shown, pipeline="travel")
     assert at.segmented_control(key="show").value == shown

@@ -10,7 +10,7 @@ from core.bench_local import cache_reuse, cancelling, crowd, orphans
 from core.errors import Unavailable
 from core.local.models import locate
 
-pytestmark = [pytest.mark.engine, pytest.mark.slow]
+pytestmark = [pytest.mark.engine, pytest.mark.alone, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -13,6 +13,7 @@ from core.techniques import TECHNIQUES
 from core.text import LANGS, Lang, text
 from tests import app_pages
 from tests.app_pages import bodies
+from tests.sampling import every
 
 opened = partial(app_pages.opened, "decide/catalogue.py")
 
@@ -57,9 +58,9 @@ def test_a_search_without_a_match_says_so() -> None:
     assert text("en", "catalogue.nothing") in [i.value for i in at.info]
 
 
-@pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize(
-    "technique_id", ["streaming", "chunking", "hedge", "inline_snippets", "near_region"]
+    ("technique_id", "lang"),
+    every(["streaming", "chunking", "hedge", "inline_snippets", "near_region"], LANGS),
 )
 def test_a_technique_opens_by_its_address(technique_id: str, lang: Lang) -> None:
     at = opened(lang, technique=technique_id)
@@ -87,6 +88,10 @@ def test_what_an_answer_loses_stands_beside_the_gain() -> None:
 def test_a_prediction_nobody_offers_is_called_a_what_if() -> None:
     shown = bodies(opened(technique="predicted_output"))
     assert "does not offer predicted outputs" in shown
+
+
+@pytest.mark.slow
+def test_a_prediction_the_model_offers_is_none() -> None:
     offered = bodies(opened(technique="predicted_output", large="gpt-4.1", small="gpt-4.1-mini"))
     assert "does not offer predicted outputs" not in offered
 

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import plotly.graph_objects as go
@@ -101,9 +99,3 @@ def test_any_values_make_a_chart_of_plain_numbers(before: np.ndarray, after: np.
         shares = curve(figure, k)["y"]
         assert shares == sorted(shares)
         assert all(0 <= s <= 1 for s in shares)
-
-
-def test_no_chart_library_is_needed() -> None:
-    code = "import sys, core.charts; print([m for m in ('plotly', 'pandas') if m in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"

@@ -107,6 +107,7 @@ def test_a_key_in_an_error_is_hidden(
     assert err.splitlines()[-1].startswith("error: compatible")
 
 
+@pytest.mark.usefixtures("quick_services")
 def test_run_json_has_the_engine_and_every_repeat(
     capsys: pytest.CaptureFixture[str], emulator: Emulator, tmp_path: Path
 ) -> None:
@@ -131,6 +132,7 @@ def test_run_json_has_the_engine_and_every_repeat(
     assert all(line["t_s"] > 0 for line in chunks)
 
 
+@pytest.mark.usefixtures("quick_services")
 def test_run_prints_a_table_for_people(
     capsys: pytest.CaptureFixture[str], emulator: Emulator
 ) -> None:

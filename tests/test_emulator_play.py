@@ -10,7 +10,7 @@ import pytest
 
 from core.emulator.faults import parse
 from core.emulator.play import Play
-from tests.virtual_loop import run
+from tests.virtual_time import run
 
 FRAMES = tuple((0.1 + k * 0.01, f"<{k}>".encode()) for k in range(10))
 Sent = list[tuple[float, str, bytes]]

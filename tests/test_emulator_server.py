@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import anthropic
 import httpx2
-import openai
 import pytest
 
 from core import tokens
@@ -50,6 +48,8 @@ def scripted(body: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def test_openais_sdk_reads_answers_in_one_piece(emulator: Emulator) -> None:
+    import openai
+
     client = openai.OpenAI(api_key="none", base_url=emulator.openai_url, max_retries=0)
     with client:
         chat = client.chat.completions.create(**CHAT, extra_body=scripted({}))  # type: ignore[call-overload]
@@ -63,6 +63,8 @@ def test_openais_sdk_reads_answers_in_one_piece(emulator: Emulator) -> None:
 
 
 def test_anthropics_sdk_reads_answers_in_one_piece(emulator: Emulator) -> None:
+    import anthropic
+
     client = anthropic.Anthropic(api_key="none", base_url=emulator.anthropic_url, max_retries=0)
     with client:
         message = client.messages.create(**MESSAGES, extra_body=scripted({}))  # type: ignore[call-overload]
@@ -208,6 +210,7 @@ def test_a_taken_port_is_named() -> None:
             pass
 
 
+@pytest.mark.slow
 def test_it_can_run_in_a_process_of_its_own() -> None:
     with serve_apart(replace(FAST, name="apart")) as address:
         seen = httpx2.get(f"{address.url}/emulator/profile", verify=False, trust_env=False)

@@ -18,6 +18,7 @@ from core.retrieval.quality import Share
 from core.text import LANGS, Lang, text, unavailable
 from pages._ui.labs import cache_pair, rag_tables, waiting
 from tests import app_pages
+from tests.sampling import every
 
 PARTS = [
     *(("cache", "cachelab_part", part) for part in ("pair", "sweep", "key", "stream")),
@@ -57,9 +58,11 @@ def _no_encoder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
 QUICK = [p for p in PARTS if p[2] != "run"]
 
 
-@pytest.mark.parametrize("lang", LANGS)
-@pytest.mark.parametrize(("page", "key", "part"), QUICK, ids=[p[2] for p in QUICK])
-def test_every_part_opens_in_both_languages(page: str, key: str, part: str, lang: Lang) -> None:
+@pytest.mark.parametrize(
+    ("shown", "lang"), every(QUICK, LANGS), ids=lambda v: v[2] if isinstance(v, tuple) else v
+)
+def test_every_part_opens_in_both_languages(shown: tuple[str, str, str], lang: Lang) -> None:
+    page, key, part = shown
     at = opened(page, lang, **{key: part})
     assert at.segmented_control(key=key).value == part
     assert warned(at) == []

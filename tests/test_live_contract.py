@@ -38,6 +38,8 @@ SPEED = 4.0
 
 NEEDS = {"chunking": ("streaming", "chunking"), "predicted_output": ("predicted_output",)}
 CASES = tuple(NEEDS.get(name, (name,)) for name in HEADLINE_ORDER)
+pytestmark = [pytest.mark.alone, pytest.mark.slow]
+
 DIALECTS = ("openai", "openai-responses", "anthropic")
 
 
@@ -137,21 +139,12 @@ async def agree(servers: Servers, name: str, ids: tuple[str, ...], dialect: str)
     pytest.fail(f"{ids} on {name} by {dialect}: (simulated, measured) of each run: {found}")
 
 
-@pytest.mark.parametrize(
-    ("name", "ids"), [("travel", ("streaming", "chunking")), ("support", ("small_model",))], ids=str
-)
-async def test_a_sample(servers: Servers, name: str, ids: tuple[str, ...]) -> None:
-    await agree(servers, name, ids, "openai")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("ids", [(), *CASES], ids=lambda ids: ids[-1] if ids else "naive")
 async def test_every_headline_technique(servers: Servers, name: str, ids: tuple[str, ...]) -> None:
     await agree(servers, name, ids, "openai")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("name", SCENARIOS)
 async def test_every_dialect(servers: Servers, name: str, dialect: str) -> None:

@@ -34,6 +34,8 @@ KEY = "sk-proj-abcdefghijklmnop1234567890"
 QUICK = Pace(ttft_s=0.002, tpot_s=0.0001)
 PATIENT_S = 120
 
+pytestmark = pytest.mark.usefixtures("quick_services")
+
 
 def en(key: str, /, **args: object) -> str:
     return text("en", key, **args)

@@ -21,6 +21,7 @@ from core.simulate import simulate
 from core.techniques import HEADLINE_ORDER, choose
 from core.timeline import State, Timeline
 from core.workload import stream
+from tests.sampling import every, slow_but
 
 WHERE = setting()
 ALL = pytest.mark.parametrize("name", SCENARIOS)
@@ -55,8 +56,9 @@ def test_the_closed_form_of_one_server() -> None:
     assert erlang_wait_s(2.0, 1.0, 2) == math.inf
 
 
-@pytest.mark.parametrize(("servers", "load"), [(1, 0.6), (4, 0.8), (16, 0.9)])
-def test_waits_are_those_of_an_mmc_queue(servers: int, load: float) -> None:
+@pytest.mark.parametrize("queue", slow_but((4, 0.8), [(1, 0.6), (4, 0.8), (16, 0.9)]), ids=str)
+def test_waits_are_those_of_an_mmc_queue(queue: tuple[int, float]) -> None:
+    servers, load = queue
     waits = mean_wait(load * servers, servers, runs=16, calls=2500, warm_up=500)
     error = waits.std(ddof=1) / math.sqrt(len(waits))
     assert abs(waits.mean() - erlang_wait_s(load * servers, 1.0, servers)) <= 4 * error
@@ -127,8 +129,7 @@ def test_connections_are_used_again_within_five_seconds() -> None:
 # --- plans under load -----------------------------------------------------------------------------
 
 
-@ALL
-@pytest.mark.parametrize("ids", SETS)
+@pytest.mark.parametrize(("ids", "name"), every(SETS, SCENARIOS))
 def test_where_nothing_is_shared_nothing_changes_to_the_bit(
     name: str, ids: tuple[str, ...]
 ) -> None:
@@ -141,9 +142,7 @@ def test_where_nothing_is_shared_nothing_changes_to_the_bit(
     np.testing.assert_array_equal(shared.timeline.visible.t_s, alone.visible.t_s)
 
 
-@ALL
-@pytest.mark.parametrize("capacity", CAPACITIES, ids=str)
-@pytest.mark.parametrize("ids", SETS)
+@pytest.mark.parametrize(("ids", "capacity", "name"), every(SETS, CAPACITIES, SCENARIOS), ids=str)
 def test_calls_and_waits_fit_each_other(
     name: str, ids: tuple[str, ...], capacity: Capacity
 ) -> None:
@@ -220,6 +219,7 @@ def test_more_load_never_shortens_the_tail() -> None:
     assert tails == sorted(tails)
 
 
+@pytest.mark.slow
 def test_the_bearable_rate_is_where_the_queue_begins_to_grow() -> None:
     base = scenario("travel")
     bearable = bearable_per_s(base.plan, 4)
@@ -233,6 +233,7 @@ def test_the_bearable_rate_is_where_the_queue_begins_to_grow() -> None:
     assert later_calm < 2.5 * calm + 20
 
 
+@pytest.mark.slow
 def test_a_hedge_helps_while_places_are_free_and_hurts_when_they_are_not() -> None:
     base = scenario("support")
     bearable = bearable_per_s(base.plan)

@@ -21,7 +21,10 @@ from core.local.provider import LocalFact, LocalProvider
 from core.local.settings import EngineSettings
 from core.providers.base import CallRequest, Chunk, ChunkKind, Message, Usage
 
-pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [
+    *(pytest.mark.engine, pytest.mark.alone, pytest.mark.slow),
+    pytest.mark.asyncio(loop_scope="module"),
+]
 
 RULES = Message("system", " ".join(f"Rule {n}: answer kindly." for n in range(20)))
 ASK = CallRequest(

@@ -221,7 +221,7 @@ def test_no_room_is_said_beforehand(source: Path, monkeypatch: pytest.MonkeyPatc
     ("setting", "value", "problem"),
     [
         ("PIP_INDEX_URL", "http://127.0.0.1:9/simple", "the index cannot be reached"),
-        ("PIP_NO_INDEX", "1", "Could not find a version"),
+        pytest.param(*("PIP_NO_INDEX", "1", "Could not find a version"), marks=pytest.mark.slow),
     ],
     ids=["no network", "not in the index"],
 )

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.scenarios import scenario
+from core.scenarios import SCENARIOS, scenario
 from core.techniques import HEADLINE_ORDER, PRESETS
 from core.text import LANGS, Lang, text
+from pages._ui.sections import SECTIONS
 from tests import app_pages
+from tests.sampling import every, slow_but
 
 PROCESSOR = time.process_time
 opened = partial(app_pages.opened, None)
@@ -69,8 +71,7 @@ def test_nonsense_in_the_address_falls_back_to_the_defaults() -> None:
     assert at.selectbox(key="large").value == "gpt-5.5 (none)"
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("pipeline", ["support", "travel"])
+@pytest.mark.parametrize(("preset", "pipeline"), every(PRESETS, SCENARIOS))
 def test_presets_switch_their_techniques_on_and_undo_brings_the_old_ones_back(
     preset: str, pipeline: str
 ) -> None:
@@ -132,20 +133,20 @@ def test_a_slower_small_model_is_said_to_be_slower() -> None:
     }
 
 
-@pytest.mark.parametrize("view", ["toggles", "spread", "prompts", "graph", "export"])
-@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize(("view", "lang"), every(SECTIONS, LANGS))
 def test_every_section_opens(view: str, lang: Lang) -> None:
     opened(lang, view=view, pipeline="travel")
 
 
-def test_every_example_question_can_be_shown() -> None:
-    for name in ("support", "travel"):
-        at = opened(pipeline=name)
-        for request in scenario(name).requests[::17]:
-            at.selectbox(key=f"{name}_q").set_value(request.id)
-            at.run()
-            assert not at.exception
-            assert payload(at)["lanes"][1]["question"] == request.message
+@pytest.mark.parametrize("step", slow_but(50, (50, 17)))
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_example_question_can_be_shown(name: str, step: int) -> None:
+    at = opened(pipeline=name)
+    for request in scenario(name).requests[::step]:
+        at.selectbox(key=f"{name}_q").set_value(request.id)
+        at.run()
+        assert not at.exception
+        assert payload(at)["lanes"][1]["question"] == request.message
 
 
 BARE = """
@@ -176,6 +177,8 @@ def rerun_s(at: AppTest, flip: Callable[[int], AppTest], times: int = 25) -> flo
     return statistics.median(spent)
 
 
+@pytest.mark.alone
+@pytest.mark.slow
 def test_a_toggle_costs_at_most_three_bare_pages_with_as_many_widgets() -> None:
     at = opened()
 

@@ -12,7 +12,7 @@ from core.errors import BrokenStream, InputError, RateLimited, TimedOut
 from core.providers.base import CallRequest, Chunk, ChunkKind, Message
 from core.providers.fake import FakeProvider, Pace
 from core.providers.scripted import FILLER, script
-from tests.virtual_loop import run
+from tests.virtual_time import run
 
 PACE = Pace(ttft_s=0.5, tpot_s=0.02)
 ASK = CallRequest(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -313,12 +311,3 @@ async def test_a_missing_sdk_is_named(
     monkeypatch.setattr(provider, "sdk", missing)
     with pytest.raises(Unavailable, match="pip install sdk"):
         await chunks_of(provider, ask)
-
-
-def test_naming_a_provider_imports_no_sdk() -> None:
-    code = (
-        "import sys, core.providers.catalogue as c; c.make('openai', c.Choices(api_key='k' * 9));"
-        "print([m for m in ('openai', 'anthropic', 'httpx2') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

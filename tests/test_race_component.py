@@ -136,7 +136,6 @@ def stand_at(page: Any, tenths: int) -> None:
     assert fact(page, "time") == f"{tenths / 10:.2f}"
 
 
-@pytest.mark.browser
 def test_an_unrelated_toggle_leaves_a_playing_race_alone(open_race: Opener) -> None:
     page = open_race()
     page.locator(".race[data-state=playing]").wait_for()
@@ -150,7 +149,6 @@ def test_an_unrelated_toggle_leaves_a_playing_race_alone(open_race: Opener) -> N
     assert page.locator(".race").evaluate("node => node.mine") is True
 
 
-@pytest.mark.browser
 def test_other_labels_keep_the_clock_and_another_run_starts_it_anew(open_race: Opener) -> None:
     page = open_race()
     stand_at(page, 15)
@@ -170,7 +168,6 @@ def test_other_labels_keep_the_clock_and_another_run_starts_it_anew(open_race: O
     assert page.locator(".race").bounding_box()["height"] == pytest.approx(height, abs=1)
 
 
-@pytest.mark.browser
 def test_many_data_changes_leave_one_animation_loop(open_race: Opener) -> None:
     page = open_race()
     page.get_by_role("slider").press("1")
@@ -183,7 +180,6 @@ def test_many_data_changes_leave_one_animation_loop(open_race: Opener) -> None:
     assert page.evaluate("Math.max(...window.ticks.values())") == 1
 
 
-@pytest.mark.browser
 def test_a_race_that_was_left_stops_its_loop_and_goes_on_where_it_stood(open_race: Opener) -> None:
     page = open_race()
     stand_at(page, 20)
@@ -200,7 +196,6 @@ def test_a_race_that_was_left_stops_its_loop_and_goes_on_where_it_stood(open_rac
     assert 2.0 <= float(fact(page, "time")) < 6.0
 
 
-@pytest.mark.browser
 def test_the_keyboard_moves_the_clock(open_race: Opener) -> None:
     page = open_race()
     stand_at(page, 13)
@@ -221,7 +216,6 @@ def test_the_keyboard_moves_the_clock(open_race: Opener) -> None:
     assert fact(page, "time") == "0.00"
 
 
-@pytest.mark.browser
 def test_any_moment_looks_the_same_from_both_sides(open_race: Opener) -> None:
     page = open_race()
     transcript = page.locator("[data-lane=yours] .transcript")
@@ -244,7 +238,6 @@ def test_any_moment_looks_the_same_from_both_sides(open_race: Opener) -> None:
     ]
 
 
-@pytest.mark.browser
 def test_each_pane_stops_its_clock_when_its_answer_is_complete(open_race: Opener) -> None:
     page = open_race()
     page.get_by_role("slider").press("End")
@@ -258,7 +251,6 @@ def test_each_pane_stops_its_clock_when_its_answer_is_complete(open_race: Opener
     )
 
 
-@pytest.mark.browser
 def test_jumps_dragging_and_bars_move_to_their_moments(open_race: Opener) -> None:
     page = open_race()
     stand_at(page, 0)
@@ -286,7 +278,6 @@ def test_jumps_dragging_and_bars_move_to_their_moments(open_race: Opener) -> Non
     assert not tip.is_visible()
 
 
-@pytest.mark.browser
 def test_who_asked_for_calm_gets_the_end_and_steps_through_it(open_race: Opener) -> None:
     page = open_race(reduced_motion="reduce")
     assert (fact(page, "time"), fact(page, "state")) == ("8.00", "finished")
@@ -300,7 +291,6 @@ def test_who_asked_for_calm_gets_the_end_and_steps_through_it(open_race: Opener)
     assert TEXT["en"]["mark_total_s"] in page.locator(".ticker").inner_text()
 
 
-@pytest.mark.browser
 def test_the_table_tells_the_same_facts_and_text_is_never_markup(open_race: Opener) -> None:
     page = open_race()
     page.locator(".facts summary").click()
@@ -321,7 +311,6 @@ def test_the_table_tells_the_same_facts_and_text_is_never_markup(open_race: Open
     assert page.locator("[data-lane=yours] .question").inner_text() == "<img src=x> May I?"
 
 
-@pytest.mark.browser
 def test_on_a_phone_panes_stack_and_fingers_find_their_targets(open_race: Opener) -> None:
     page = open_race(viewport={"width": 390, "height": 1400})
     first, second = (pane.bounding_box() for pane in page.locator(".pane").all())

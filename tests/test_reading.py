@@ -19,6 +19,7 @@ from core.request import Item, Value
 from core.scenarios import SCENARIOS, Scenario, scenario
 from core.signature import Field, Form, Signature
 from core.techniques import TECHNIQUES, choose
+from tests.sampling import slow_but
 
 TEXT = Field("answer", "a", "the answer", shown="text")
 CARDS = Field("stays", "s", "places", shown="cards", items=(("name", "n"), ("area", "r")))
@@ -56,7 +57,7 @@ def all_signatures(of: Scenario) -> set[Signature]:
     return found | {replace(s, minify=not s.minify) for s in found}
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", slow_but("travel", SCENARIOS))
 def test_it_finds_what_the_writer_wrote_token_by_token(name: str) -> None:
     of = scenario(name)
     read_any = 0

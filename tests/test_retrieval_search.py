@@ -6,8 +6,6 @@ import asyncio
 import csv
 import json
 import math
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from core.retrieval.guards import objections
 from core.retrieval.index import Hit, VectorIndex
 from core.retrieval.keywords import KeywordIndex, keyword_terms
 from core.retrieval.measure import MEASURED, RANKING
+from core.retrieval.measure import main as measure
 from core.retrieval.quality import recall, search_question
 from core.retrieval.rerank import reorder, scores_are_close
 from core.retrieval.search import CachedSearch, Found, Library, SearchSettings
@@ -391,6 +390,7 @@ def test_every_request_is_ranked_by_documents_that_exist(
         assert set(ranking[name, request.id]) <= known
 
 
+@pytest.mark.slow
 def test_a_search_today_still_gives_the_measured_ranking(
     ranking: dict[tuple[str, str], list[str]],
 ) -> None:
@@ -451,9 +451,11 @@ def test_the_stage_table_has_what_the_simulator_reads() -> None:
         assert row["date"]
 
 
-def test_measuring_writes_only_what_it_is_asked_for(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "core.retrieval.measure", "nonsense", "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "similarity, ranking, stages" in done.stderr
+def test_measuring_writes_only_what_it_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        measure(["nonsense", "--out", str(tmp_path)])
+    assert ended.value.code == 2
+    assert "similarity, ranking, stages" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

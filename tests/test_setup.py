@@ -13,17 +13,9 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).resolve().parent.parent
-CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-SOURCES = [*ROOT.glob("core/**/*.py"), *ROOT.glob("hosting/*.py"), ROOT / "app.py"]
-PAGES = list(ROOT.glob("pages/**/*.py"))
+from tests.sources import ALL, ROOT, top_level_imports
 
-# Slow or large to import; a page or a command that needs one imports it when it needs it. Plotly is
-# not among them for pages: Streamlit imports it itself.
-HEAVY = {
-    "anthropic", "faiss", "onnxruntime", "openai", "sentence_transformers", "tokenizers",
-    "torch", "transformers", "xllamacpp",
-}  # fmt: skip
+CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 
 
 # --- configuration --------------------------------------------------------------------------------
@@ -157,23 +149,12 @@ def test_the_light_set_is_the_full_one_without_torch() -> None:
     assert all(full[name].specifier == lite[name].specifier for name in lite)
 
 
-def top_level_imports(file: Path) -> set[str]:
-    """Return the modules a file imports when it is imported itself."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    found: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-    return found
-
-
+@pytest.mark.slow
 def test_the_light_set_brings_all_that_is_imported_at_the_top() -> None:
     brings = requirements("requirements-lite.txt")
     distributions = importlib.metadata.packages_distributions()
     missing = {}
-    for file in (*SOURCES, *PAGES):
+    for file in ALL:
         for module in top_level_imports(file):
             top = module.partition(".")[0]
             if top in sys.stdlib_module_names or top in {"core", "hosting", "pages"}:
@@ -181,24 +162,6 @@ def test_the_light_set_brings_all_that_is_imported_at_the_top() -> None:
             if not {canonical(name) for name in distributions.get(top, ())} & set(brings):
                 missing[top] = file.relative_to(ROOT).as_posix()
     assert missing == {}
-
-
-@pytest.mark.slow
-def test_no_page_imports_a_heavy_library_at_its_start() -> None:
-    modules = sorted(set().union(*(top_level_imports(page) for page in PAGES)))
-    assert imported_with([*modules, "app"]) & HEAVY == set()
-
-
-@pytest.mark.slow
-def test_the_command_line_imports_no_heavy_library_at_its_start() -> None:
-    assert imported_with(["core.cli"]) & {*HEAVY, "streamlit", "plotly", "pandas"} == set()
-
-
-def imported_with(modules: list[str]) -> set[str]:
-    """Return the packages that are loaded once `modules` have been imported."""
-    code = f"import importlib, sys\nfor m in {modules!r}: importlib.import_module(m)\n"
-    printed = run_python(f"{code}print(*sys.modules)")
-    return {name.partition(".")[0] for name in printed.splitlines()[-1].split()}
 
 
 # --- commands -------------------------------------------------------------------------------------

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from pages._ui.controls import FIRST_SCREEN
 from pages._ui.sections.figures import share
 from pages._ui.tail import view as tail_view
 from tests import app_pages
+from tests.sampling import every
 
 ROOT = Path(__file__).parent.parent
 PAGE = "decide/tail.py"
@@ -45,8 +44,7 @@ def remarks(at: AppTest) -> str:
     return " ".join(h.proto.body for h in at.get("html") if "<div class='remarks'>" in h.proto.body)
 
 
-@pytest.mark.parametrize("shown", VIEWS)
-@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize(("shown", "lang"), every(VIEWS, LANGS))
 def test_every_view_opens_in_both_languages(shown: str, lang: Lang) -> None:
     at = opened(lang, tail_view=shown, pipeline="travel")
     assert at.segmented_control(key="tail_view").value == shown
@@ -146,14 +144,6 @@ def test_more_than_can_be_borne_is_said() -> None:
     shown = remarks(opened(rate="5"))
     assert "can be borne" in shown
     assert remarks(opened(rate="0.2")) == ""
-
-
-def test_charts_are_data_and_need_no_chart_library() -> None:
-    code = (
-        "import sys; import core.tail_charts, core.tails, core.load.harm; "
-        "assert not [m for m in sys.modules if m.startswith(('plotly', 'streamlit', 'simpy'))]"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 # --- the charts -----------------------------------------------------------------------------------

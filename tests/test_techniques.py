@@ -174,20 +174,14 @@ def test_all_subsets_of_the_headline_eight(name: str) -> None:
             assert {e.technique for e in log} == set(ids)
 
 
-@on_each
-def test_all_pairs_can_be_combined(name: str) -> None:
-    for ids in itertools.combinations(IDS, 2):
-        plan, _ = apply(naive(name), choose(ids), context(name))
-        assert plan.answer == naive(name).answer
-
-
 @pytest.mark.slow
 @on_each
-def test_all_pairs_can_be_simulated(name: str) -> None:
+def test_all_pairs_can_be_combined(name: str) -> None:
     where = context(name)
     requests = stream(where.scenario, 20)
     for ids in itertools.combinations(IDS, 2):
         plan, _ = apply(naive(name), choose(ids), where)
+        assert plan.answer == naive(name).answer
         timeline = simulate(plan, where.setting, requests)
         assert np.isfinite(timeline.total_s[~timeline.failed]).all(), ids
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Protocol
 
 import pytest
@@ -27,14 +26,6 @@ class RunningApp(Protocol):
 
 
 StartApp = Callable[..., RunningApp]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test of this folder: `-m "not browser"` leaves them out."""
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker("browser")
 
 
 @pytest.fixture(scope="session")
