@@ -21,7 +21,7 @@ from core.profiles import setting
 from core.prompt import plain
 from core.providers.base import CallRequest, Chunk, ChunkKind, Usage
 from core.quality import REWRITES, quality, spread
-from core.quality_table import PLAIN, CaseRow, FieldRow, Quality, Table, kept
+from core.quality_table import KEPT, PLAIN, CaseRow, FieldRow, Quality, Table, kept
 from core.request import Value
 from core.retrieval.quality import Share
 from core.scenarios import scenario
@@ -259,6 +259,14 @@ def test_what_is_written_is_read_back_or_named_as_broken(
     (tmp_path / "quality.json").write_text("{}")
     with pytest.raises(InvalidData, match=r"quality\.json"):
         kept(tmp_path / "quality.json")
+
+
+def test_the_shipped_result_can_be_read_and_its_page_says_the_same() -> None:
+    found = kept()
+    assert found is not None
+    assert KEPT.with_suffix(".md").read_text(encoding="utf-8") == page(found)
+    asked = {(row.scenario, row.case) for row in found.found.cases}
+    assert {("support", case) for case in (PLAIN, *REWRITES)} <= asked
 
 
 def test_what_cannot_be_asked_is_refused() -> None:

@@ -68,7 +68,6 @@ def _examples() -> None:
                 key=f"example_{pair.kind}",
                 on_click=_fill,
                 args=(pair,),
-                type="tertiary",
             )
 
 
