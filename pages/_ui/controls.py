@@ -26,6 +26,7 @@ from core.rewrite import Choice, Range, Technique
 from core.scenarios import SCENARIOS, Scenario, scenario
 from core.techniques import HEADLINE_ORDER, PRESETS, TECHNIQUES, choose, technique
 from pages._ui.address import carry, keep_choice, keep_choices
+from pages._ui.choosing import one_of
 from pages._ui.lang import language, tr
 
 FIRST_SCREEN: tuple[str, ...] = ("streaming", "short_keys", "parallel", "small_model")
@@ -40,15 +41,8 @@ _POPULAR = "popular"
 
 def pick_scenario() -> Scenario:
     """Which pipeline."""
-    keep_choice("pipeline", SCENARIOS, default=SCENARIOS[0])
-    name = st.segmented_control(
-        tr("playground.scenario"),
-        SCENARIOS,
-        key="pipeline",
-        format_func=lambda s: scenario(s).title[language()],
-        required=True,
-    )
-    return scenario(str(name))
+    label = tr("playground.scenario")
+    return scenario(one_of("pipeline", SCENARIOS, label, lambda s: scenario(s).title[language()]))
 
 
 def pick_request(base: Scenario) -> tuple[Scenario, Request, Match | None]:
@@ -56,14 +50,8 @@ def pick_request(base: Scenario) -> tuple[Scenario, Request, Match | None]:
 
     Raises InputError for a message that is too long.
     """
-    keep_choice("source", ("example", "own"), default="example")
-    source = st.segmented_control(
-        tr("playground.source"),
-        ("example", "own"),
-        key="source",
-        format_func=lambda s: tr(f"playground.{s}"),
-        required=True,
-    )
+    label = tr("playground.source")
+    source = one_of("source", ("example", "own"), label, lambda s: tr(f"playground.{s}"))
     if source == "own":
         return _own_words(base)
     first = popular(base)

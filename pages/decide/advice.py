@@ -7,9 +7,9 @@ import streamlit as st
 from core.advice.answer import Question, headline_answer
 from core.advice.value import ADVICE_N, ADVICE_SEED
 from pages._ui import controls
-from pages._ui.address import keep_choice
 from pages._ui.advice import asking, best, parts, whole
 from pages._ui.advice.views import VIEWS
+from pages._ui.choosing import draw_one_of
 from pages._ui.lang import tr
 
 parts.leave()
@@ -33,15 +33,7 @@ with stage:
     if answer is not None:
         best.draw(answer)
 if answer is not None:
-    keep_choice("show", tuple(VIEWS), default="roadmap")
-    shown = st.segmented_control(
-        tr("advice.show"),
-        tuple(VIEWS),
-        key="show",
-        format_func=lambda v: tr(f"advice.view.{v}"),
-        required=True,
-    )
-    VIEWS[str(shown)](answer)
+    draw_one_of("show", VIEWS, answer, tr("advice.show"), lambda v: tr(f"advice.view.{v}"))
     st.caption(
         tr(
             "advice.basis",

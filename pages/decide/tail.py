@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._ui import controls
-from pages._ui.address import keep_choice
+from pages._ui.choosing import draw_one_of
 from pages._ui.lang import language, tr
 from pages._ui.tail import asking, bearing, owning, slicing, summary, within
 from pages._ui.tail.view import SEED, TAIL_N, TailView
@@ -44,15 +44,7 @@ with stage:
     )
     with st.spinner(tr("tail.working")):
         summary.draw(view)
-    keep_choice("tail_view", tuple(VIEWS), default="within")
-    chosen = st.segmented_control(
-        tr("tail.view"),
-        tuple(VIEWS),
-        key="tail_view",
-        format_func=lambda v: tr(f"tail.show.{v}"),
-        required=True,
-    )
-    VIEWS[str(chosen)](view)
+    draw_one_of("tail_view", VIEWS, view, tr("tail.view"), lambda v: tr(f"tail.show.{v}"))
     date = max(setting.large.source_date, setting.small.source_date)
     st.caption(
         tr(

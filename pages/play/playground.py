@@ -14,7 +14,7 @@ from core.request import Request
 from core.scenarios import Scenario
 from core.text import say
 from pages._ui import controls, headline
-from pages._ui.address import keep_choice
+from pages._ui.choosing import draw_one_of
 from pages._ui.lanes import payload
 from pages._ui.lang import language, tr
 from pages._ui.race import race
@@ -81,15 +81,8 @@ def notes(view: View, match: Match | None) -> None:
 @st.fragment(key="section")
 def look_closer(shown: Shown) -> None:
     """One of the sections under the race."""
-    keep_choice("view", tuple(SECTIONS), default="toggles")
-    name = st.segmented_control(
-        tr("playground.view"),
-        tuple(SECTIONS),
-        key="view",
-        format_func=lambda s: tr(f"playground.section.{s}"),
-        required=True,
-    )
-    SECTIONS[str(name)](seen(shown))
+    label = tr("playground.view")
+    draw_one_of("view", SECTIONS, seen(shown), label, lambda s: tr(f"playground.section.{s}"))
 
 
 with st.container(horizontal=True, vertical_alignment="bottom", key="question"):

@@ -11,6 +11,7 @@ from core.techniques import HEADLINE_ORDER, TECHNIQUES, technique
 from pages._ui.address import keep_choice, keep_choices
 from pages._ui.advice import parts
 from pages._ui.advice.parts import table
+from pages._ui.choosing import one_of
 from pages._ui.controls import OTHERS
 from pages._ui.lang import tr
 from pages._ui.sections.figures import PER_REQUESTS
@@ -29,28 +30,15 @@ _JUDGED = "levels"
 
 def pick_goal() -> Goal:
     """What is to become shorter."""
-    keep_choice("goal", GOALS, default=GOALS[0])
-    chosen = st.segmented_control(
-        tr("advice.goal"),
-        GOALS,
-        key="goal",
-        format_func=lambda g: tr(f"metric.{g}"),
-        required=True,
-    )
+    chosen = one_of("goal", GOALS, tr("advice.goal"), lambda g: tr(f"metric.{g}"))
     return next(goal for goal in GOALS if goal == chosen)
 
 
 def pick_scope() -> bool:
     """Whether the whole catalogue is asked about."""
-    keep_choice("scope", SCOPES, default=SCOPES[0])
-    chosen = st.segmented_control(
-        tr("advice.scope"),
-        SCOPES,
-        key="scope",
-        format_func=lambda s: tr(f"advice.scope_{s}", eight=len(HEADLINE_ORDER), n=len(TECHNIQUES)),
-        required=True,
-    )
-    return chosen == "all"
+    sizes = {"eight": len(HEADLINE_ORDER), "n": len(TECHNIQUES)}
+    label = tr("advice.scope")
+    return one_of("scope", SCOPES, label, lambda s: tr(f"advice.scope_{s}", **sizes)) == "all"
 
 
 def pick_limits() -> Limits:

@@ -11,9 +11,9 @@ from core.advice.answer import Answer, preset_steps
 from core.advice.search import gain_per_effort
 from core.advice.value import Outcome
 from core.text import Lang
-from pages._ui.address import keep_choice
 from pages._ui.advice import parts
 from pages._ui.advice.parts import added, name
+from pages._ui.choosing import one_of
 from pages._ui.lang import language, tr
 from pages._ui.sections.figures import seconds
 from pages._ui.sections.look import escaped
@@ -32,12 +32,7 @@ WAYS = (BEST, "guide", "travel-post", "everything")
 
 def draw(answer: Answer) -> None:
     """Draw the staircase and say how far the first steps go."""
-    keep_choice("way", WAYS, default=BEST)
-    way = str(
-        st.segmented_control(
-            tr("advice.way"), WAYS, key="way", format_func=_way_name, required=True
-        )
-    )
+    way = one_of("way", WAYS, tr("advice.way"), _way_name)
     later = answer.advice.roadmap if way == BEST else preset_steps(answer.question, way)
     steps = (answer.advice.naive, *later)
     if len(steps) == 1:

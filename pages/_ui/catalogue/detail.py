@@ -15,8 +15,8 @@ from core.scenarios import SCENARIOS, Scenario, scenario
 from core.techniques import choose, technique
 from core.text import Note, say
 from pages._ui import controls
-from pages._ui.address import keep_choice
 from pages._ui.catalogue import listing, words
+from pages._ui.choosing import one_of
 from pages._ui.lang import language, tr
 from pages._ui.sections import graph
 from pages._ui.sections.bars import sign
@@ -172,15 +172,8 @@ def _picture(t: Technique, setting: Setting, reader: Reader) -> None:
     if not usable:
         st.info(tr("catalogue.no_picture"))
         return
-    keep_choice("plan_of", tuple(usable), default=next(iter(usable)))
-    name = st.segmented_control(
-        tr("playground.scenario"),
-        tuple(usable),
-        key="plan_of",
-        format_func=lambda s: scenario(s).title[language()],
-        required=True,
-    )
-    shown = usable[str(name)]
+    label, options = tr("playground.scenario"), tuple(usable)
+    shown = usable[one_of("plan_of", options, label, lambda s: scenario(s).title[language()])]
     if shown.situation != "plain":
         st.caption(tr(f"catalogue.situation.{shown.situation}"))
     request = controls.popular(shown.scenario)

@@ -11,6 +11,7 @@ from core.local.models import State, listing
 from core.profiles import models
 from core.providers.catalogue import Entry, entry
 from pages._ui.address import keep_choice
+from pages._ui.choosing import one_of
 from pages._ui.lang import tr
 from pages._ui.live import keys, provision
 from pages._ui.live.hosted import hosted
@@ -60,14 +61,12 @@ def pick(*, writes: bool = True) -> Picked:
 
 def _scripted() -> bool:
     """Whether the reference answers are to be written."""
-    keep_choice("text", ("scripted", "free"), default="scripted")
-    chosen = st.segmented_control(
-        tr("live.text.label"),
+    chosen = one_of(
+        "text",
         ("scripted", "free"),
-        key="text",
-        format_func=lambda t: tr(f"live.text.{t}"),
-        required=True,
-        help=tr("live.text.help"),
+        tr("live.text.label"),
+        lambda t: tr(f"live.text.{t}"),
+        about=tr("live.text.help"),
     )
     return chosen == "scripted"
 

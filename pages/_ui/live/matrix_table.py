@@ -11,7 +11,7 @@ from core.bench_accuracy import BARS, P90_BAR
 from core.scenarios import scenario
 from core.techniques import PRESETS
 from core.verdicts import CLOSE, Judged, judged
-from pages._ui.address import keep_choice
+from pages._ui.choosing import one_of
 from pages._ui.lang import language, tr
 from pages._ui.live.engine import title
 from pages._ui.live.look import draw_html
@@ -31,15 +31,8 @@ def draw(table: Table, *, key: str) -> None:
         st.markdown(_sentence(table, metric_id))
     if table.found.failed:
         st.warning(tr("accuracy.failed", n=table.found.failed))
-    keep_choice(key, METRICS, default=METRICS[0])
-    shown = st.segmented_control(
-        tr("accuracy.metric"),
-        METRICS,
-        key=key,
-        format_func=lambda m: tr(f"metric.{m}"),
-        required=True,
-    )
-    rows = tuple(judged(table.found, str(shown)))
+    shown = one_of(key, METRICS, tr("accuracy.metric"), lambda m: tr(f"metric.{m}"))
+    rows = tuple(judged(table.found, shown))
     draw_html(_html(rows), "lab", "live")
     st.caption(tr("accuracy.how", close=share(CLOSE)))
 

@@ -12,7 +12,7 @@ from core import export, picture
 from core.metrics import metric
 from core.replay import Lane, lane
 from core.text import Lang, catalogue, text
-from pages._ui.address import keep_choice
+from pages._ui.choosing import one_of
 from pages._ui.lang import tr
 from pages._ui.sections.drawing import Save, drawing
 from pages._ui.sections.figures import amount
@@ -71,14 +71,8 @@ def _link() -> None:
 
 def _picture(view: View, name: str) -> None:
     st.subheader(tr("section.export.picture"), anchor=False)
-    keep_choice("ground", GROUNDS, default=GROUNDS[0])
-    ground = st.segmented_control(
-        tr("section.export.ground"),
-        GROUNDS,
-        key="ground",
-        format_func=lambda g: tr(f"section.export.{g}"),
-        required=True,
-    )
+    label = tr("section.export.ground")
+    ground = one_of("ground", GROUNDS, label, lambda g: tr(f"section.export.{g}"))
     drawing(
         _svg(view, "dark" if ground == "dark" else "light"),
         key="export_picture",

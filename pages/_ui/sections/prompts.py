@@ -13,7 +13,7 @@ from core.counterparts import Asked, Counterpart, asked, counterparts
 from core.output import decoding, write
 from core.prompt_diff import diff
 from core.text import Lang, text
-from pages._ui.address import keep_choice
+from pages._ui.choosing import one_of
 from pages._ui.lang import tr
 from pages._ui.sections.look import draw_html, escaped
 from pages._ui.sections.make_up import make_up
@@ -30,14 +30,8 @@ def draw(view: View) -> None:
     if not found:
         st.info(tr("section.prompts.none"))
         return
-    keep_choice("prompt", SHOWN, default=SHOWN[0])
-    shown = st.segmented_control(
-        tr("section.prompts.view"),
-        SHOWN,
-        key="prompt",
-        format_func=lambda s: tr(f"section.prompts.{s}"),
-        required=True,
-    )
+    label = tr("section.prompts.view")
+    shown = one_of("prompt", SHOWN, label, lambda s: tr(f"section.prompts.{s}"))
     draw_html(_legend(view), "prompts")
     widest = max(sum(a.tokens for a in side) for pair in found for side in pair.sides)
     opened = max(found, key=lambda pair: pair.weight)

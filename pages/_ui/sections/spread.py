@@ -12,7 +12,7 @@ import streamlit as st
 from core.charts import Figure, Limit, Side, Words, distribution, share_within
 from core.metrics import Metric, Summary, metric
 from core.text import Lang, text
-from pages._ui.address import keep_choice
+from pages._ui.choosing import one_of
 from pages._ui.lang import tr
 from pages._ui.sections.figures import NONE, PER_REQUESTS, amount, metric_name, share, signed_share
 from pages._ui.sections.look import draw_html, escaped
@@ -39,15 +39,9 @@ AXES = {"s": "seconds", "usd": "dollars", "tokens": "tokens"}
 
 def draw(view: View) -> None:
     """Draw the section."""
-    keep_choice("spread", METRICS, default=METRICS[0])
-    chosen = st.segmented_control(
-        tr("section.spread.metric"),
-        METRICS,
-        key="spread",
-        format_func=lambda m: metric_name(metric(m), view.lang),
-        required=True,
-    )
-    seen = _seen(view, str(chosen))
+    label = tr("section.spread.metric")
+    chosen = one_of("spread", METRICS, label, lambda m: metric_name(metric(m), view.lang))
+    seen = _seen(view, chosen)
     chart, numbers = st.columns([5, 2], gap="medium", vertical_alignment="center")
     with chart:
         config = {"displayModeBar": False, "responsive": True}

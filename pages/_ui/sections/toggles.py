@@ -11,7 +11,7 @@ from core.metrics import Change, Metric, metric
 from core.rewrite import LogEntry, differences
 from core.text import Note, catalogue, say, text
 from core.worth import Worth, worths
-from pages._ui.address import keep_choice
+from pages._ui.choosing import one_of
 from pages._ui.lang import tr
 from pages._ui.sections.bars import Bar, Scale, bars, drawn, hides, sign, whom
 from pages._ui.sections.figures import amount, metric_name, signed_share
@@ -33,15 +33,8 @@ def draw(view: View) -> None:
     if not view.choices:
         st.info(tr("section.nothing_on"))
         return
-    keep_choice("worth", METRICS, default=METRICS[0])
-    chosen = st.segmented_control(
-        tr("section.toggles.metric"),
-        METRICS,
-        key="worth",
-        format_func=lambda m: metric_name(metric(m), view.lang),
-        required=True,
-    )
-    m = metric(str(chosen))
+    label = tr("section.toggles.metric")
+    m = metric(one_of("worth", METRICS, label, lambda m: metric_name(metric(m), view.lang)))
     with st.spinner(tr("section.toggles.working")):
         found = _worths(view, m.id)
     # Two dollar signs in Markdown would make a formula of what is between them.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import streamlit as st
 
 from core.faults import MAX_TAIL, Faults, external
@@ -16,88 +18,46 @@ from pages._ui.tail.view import LIMITED
 
 RATE, POOL, SLO_S = 1.0, 8, 6.0
 
+N = TypeVar("N", int, float)
+
 
 def pick_load() -> tuple[float, Capacity]:
     """Arrivals, the pool, and what else calls share."""
-    rate = st.number_input(
-        tr("tail.rate"),
-        0.05,
-        50.0,
-        RATE,
-        0.1,
-        format="%.2f",
-        key="rate",
-        bind="query-params",
-        help=tr("tail.rate_help"),
-    )
-    pool = st.number_input(
-        tr("tail.pool"),
-        1,
-        500,
-        POOL,
-        1,
-        key="pool",
-        bind="query-params",
-        help=tr("tail.pool_help"),
-    )
+    rate = _number("rate", 0.05, 50.0, RATE, 0.1)
+    pool = _number("pool", 1, 500, POOL, 1)
     with st.popover(tr("tail.limits"), help=tr("tail.limits_help")):
-        calls = st.number_input(
-            tr("tail.calls_per_s"),
-            0.0,
-            1000.0,
-            0.0,
-            1.0,
-            format="%.1f",
-            key="calls_per_s",
-            bind="query-params",
-            help=tr("tail.calls_per_s_help"),
-        )
-        tokens = st.number_input(
-            tr("tail.tokens_per_min"),
-            0,
-            100_000_000,
-            0,
-            10_000,
-            key="tokens_per_min",
-            bind="query-params",
-            help=tr("tail.tokens_per_min_help"),
-        )
-        slowdown = st.number_input(
-            tr("tail.slowdown"),
-            0.0,
-            1.0,
-            0.0,
-            0.1,
-            format="%.2f",
-            key="slowdown",
-            bind="query-params",
-            help=tr("tail.slowdown_help"),
-        )
-    return float(rate), Capacity(int(pool), calls or None, float(tokens) or None, float(slowdown))
+        calls = _number("calls_per_s", 0.0, 1000.0, 0.0, 1.0)
+        tokens = _number("tokens_per_min", 0, 100_000_000, 0, 10_000)
+        slowdown = _number("slowdown", 0.0, 1.0, 0.0, 0.1)
+    return rate, Capacity(pool, calls or None, float(tokens) or None, slowdown)
 
 
 def pick_limit() -> tuple[str, float]:
     """What the limit is on, and the limit in seconds."""
     keep_choice("limit_on", LIMITED, default=LIMITED[0])
-    names = {m: metric_name(metric(m), language()) for m in LIMITED}
     chosen = st.selectbox(
         tr("tail.slo_on"),
         LIMITED,
         key="limit_on",
-        format_func=names.__getitem__,
+        format_func=lambda m: metric_name(metric(m), language()),
     )
-    limit = st.number_input(
-        tr("tail.slo"),
-        0.1,
-        120.0,
-        SLO_S,
-        0.5,
-        format="%.1f",
-        key="limit_s",
+    return str(chosen), _number("limit_s", 0.1, 120.0, SLO_S, 0.5)
+
+
+def _number(key: str, low: N, high: N, value: N, step: N) -> N:
+    """A number in the address; its label is `tail.<key>`, its help `tail.<key>_help`."""
+    whole = isinstance(value, int)
+    return st.number_input(
+        tr(f"tail.{key}"),
+        low,
+        high,
+        value,
+        step,
+        format="%d" if whole else "%.2f",
+        key=key,
         bind="query-params",
-        help=tr("tail.slo_help"),
+        help=tr(f"tail.{key}_help"),
     )
-    return str(chosen), float(limit)
 
 
 def pick_faults(plan: Plan, setting: Setting) -> Faults:
