@@ -63,27 +63,20 @@ class Asked:
 def run(asked: Asked, tell: Callable[[str], None], folder: Path = DOCS) -> dict[str, object]:
     """Ask, write `quality.json` and `quality.md` to the folder; return the data.
 
-    Takes minutes to hours on local models. Raises: EngineError, InputError where the folder cannot
-    be written.
+    Takes minutes to hours on local models; the files are written anew after each request. Raises:
+    EngineError, InputError where the folder cannot be written.
     """
     target = asked.target
-    found = asyncio.run(_measured(asked, target, tell))
-    date = datetime.now(tz=UTC).isoformat(timespec="minutes")
-    large, small = (_weights(target, name) for name in (target.large, target.small))
-    table = Table(found, target.engine, large, small, date, describe_machine())
-    data = {"schema": SCHEMA, **asdict(table)}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / KEPT.name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-        (folder / "quality.md").write_text(page(table), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write to {folder}: {error.strerror}") from None
-    return data
+    found = asyncio.run(_measured(asked, target, tell, lambda part: _keep(part, target, folder)))
+    return {"schema": SCHEMA, **asdict(_table(found, target))}
 
 
-async def _measured(asked: Asked, target: Target, tell: Callable[[str], None]) -> Quality:
+async def _measured(
+    asked: Asked, target: Target, tell: Callable[[str], None], keep: Callable[[Quality], None]
+) -> Quality:
+    found = Quality((), (), (), 0, ())
     async with using(target, setting()) as engine:
-        return await quality(
+        async for found in quality(
             [scenario(name) for name in asked.scenarios],
             asked.rewrites,
             engine,
@@ -91,7 +84,27 @@ async def _measured(asked: Asked, target: Target, tell: Callable[[str], None]) -
             n=asked.requests,
             rng=np.random.default_rng(0),
             tell=lambda of, case, done, total: tell(f"{done}/{total} runs, {of}, {case}"),
-        )
+        ):
+            keep(found)
+    return found
+
+
+def _table(found: Quality, target: Target) -> Table:
+    date = datetime.now(tz=UTC).isoformat(timespec="minutes")
+    large, small = (_weights(target, name) for name in (target.large, target.small))
+    return Table(found, target.engine, large, small, date, describe_machine())
+
+
+def _keep(found: Quality, target: Target, folder: Path) -> None:
+    """Write what is known. Raises InputError where that cannot be done."""
+    table = _table(found, target)
+    data = {"schema": SCHEMA, **asdict(table)}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / KEPT.name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+        (folder / "quality.md").write_text(page(table), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write to {folder}: {error.strerror}") from None
 
 
 def _weights(target: Target, name: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -73,6 +73,35 @@ Arm = tuple[str, bool]
 """A case, and whether a schema holds its form."""
 
 
+@dataclass(slots=True)
+class _Asking:
+    """One pipeline under way: its arms, who has been asked, and what went wrong meanwhile."""
+
+    of: Scenario
+    arms: dict[Arm, Answers]
+    requests: tuple[Request, ...]
+    asked: list[str] = field(default_factory=list)
+    failed: int = 0
+    foreign: list[float] = field(default_factory=list)
+
+    async def ask(self, arm: Arm, request: Request, engine: Engine, where: Setting) -> None:
+        """Run one request in one arm."""
+        found, before = self.arms[arm], read_cpu()
+        free = replace(engine, scripted=False, by_schema=arm[1])
+        run = await execute(found.plan, free, where, only(self.of, request), limit_s=LIMIT_S)
+        share = foreign_share(before, read_cpu())
+        self.foreign += [] if share is None else [share]
+        self.failed += run.failed
+        if not run.failed:
+            found.take(request.id, run.calls)
+
+    def check(self) -> None:
+        """Raise EngineError where an arm got no answer at all."""
+        for (case, _), found in self.arms.items():
+            if not found.calls_s:
+                raise EngineError(f"{self.of.id}, {case}: no run got an answer")
+
+
 async def quality(
     scenarios: Sequence[Scenario],
     rewrites: Sequence[str],
@@ -82,36 +111,38 @@ async def quality(
     n: int,
     rng: np.random.Generator,
     tell: OnRun,
-) -> Quality:
+) -> AsyncIterator[Quality]:
     """Ask `n` requests of each pipeline in every case, cases in random order for each request.
+
+    Yields what is known after each request, since all of them can take hours.
 
     Raises:
         EngineError: the warm-up failed, or a case of a pipeline got no answer at all.
     """
     where = setting.at_median()
     await warm_up(replace(engine, scripted=False))
-    sets = [(of, _arms(of, rewrites, where), spread(of, n)) for of in scenarios]
-    total = sum(len(arms) * len(requests) for _, arms, requests in sets)
-    foreign: list[float | None] = []
-    done = failed = 0
-    for of, arms, requests in sets:
-        for request in requests:
-            for position in rng.permutation(len(arms)):
-                case, by_schema = tuple(arms)[position]
-                tell(of.id, case, done, total)
-                free = replace(engine, scripted=False, by_schema=by_schema)
-                arm, before = arms[case, by_schema], read_cpu()
-                run = await execute(arm.plan, free, where, only(of, request), limit_s=LIMIT_S)
-                foreign.append(foreign_share(before, read_cpu()))
-                done, failed = done + 1, failed + run.failed
-                if not run.failed:
-                    arm.take(request.id, run.calls)
+    sets = [_Asking(of, _arms(of, rewrites, where), spread(of, n)) for of in scenarios]
+    total = sum(len(one.arms) * len(one.requests) for one in sets)
+    done = 0
+    for one in sets:
+        for request in one.requests:
+            for position in rng.permutation(len(one.arms)):
+                arm = tuple(one.arms)[position]
+                tell(one.of.id, arm[0], done, total)
+                await one.ask(arm, request, engine, where)
+                done += 1
+            one.asked.append(request.id)
+            yield _so_far(sets)
+        one.check()
+
+
+def _so_far(sets: Sequence[_Asking]) -> Quality:
     return Quality(
-        tuple(_case(of, arm, found) for of, arms, _ in sets for arm, found in arms.items()),
-        tuple(row for of, arms, _ in sets for row in field_rows(of, arms)),
-        tuple(f"{of.id}: {', '.join(r.id for r in requests)}" for of, _, requests in sets),
-        failed,
-        tuple(share for share in foreign if share is not None),
+        tuple(_case(one.of, arm, a) for one in sets for arm, a in one.arms.items() if a.calls_s),
+        tuple(row for one in sets if one.asked for row in field_rows(one.of, one.arms)),
+        tuple(f"{one.of.id}: {', '.join(one.asked)}" for one in sets if one.asked),
+        sum(one.failed for one in sets),
+        tuple(share for one in sets for share in one.foreign),
     )
 
 
@@ -139,10 +170,7 @@ def spread(of: Scenario, n: int) -> tuple[Request, ...]:
 
 
 def _case(of: Scenario, arm: Arm, found: Answers) -> CaseRow:
-    """Return a case's row. Raises EngineError where nothing was answered."""
     case, by_schema = arm
-    if not found.calls_s:
-        raise EngineError(f"{of.id}, {case}: no run got an answer")
     return CaseRow(
         of.id,
         case,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -127,20 +128,22 @@ class Author:
         pass
 
 
-def measured(answer: Answer, n: int = 1) -> Quality:
+def parts(answer: Answer, n: int) -> list[Quality]:
+    """What is known after each request, the whole last."""
     provider = Author(answer)
     engine = Engine("author", Model(provider, "large"), Model(provider, "small"))
-    return run(
-        quality(
-            [SUPPORT],
-            REWRITES,
-            engine,
-            setting(),
-            n=n,
-            rng=np.random.default_rng(0),
-            tell=lambda *_: None,
-        )
-    )
+
+    async def all_of_them() -> list[Quality]:
+        rng = np.random.default_rng(0)
+        asking = quality([SUPPORT], REWRITES, engine, setting(), n=n, rng=rng, tell=lambda *_: None)
+        return [found async for found in asking]
+
+    return run(all_of_them())
+
+
+def measured(answer: Answer) -> Quality:
+    """What a whole measurement of one request says."""
+    return parts(answer, 1)[-1]
 
 
 def keys_asked(request: CallRequest) -> tuple[str, ...]:
@@ -212,6 +215,16 @@ def test_runs_that_fail_are_counted_and_a_case_without_answers_is_an_error() -> 
         measured(refusing)
 
 
+def test_what_is_known_so_far_is_told_after_each_request() -> None:
+    first, whole = parts(lambda _: "{}", 2)
+    asked = [r.id for r in spread(SUPPORT, 2)]
+    assert (first.requests, whole.requests) == (
+        (f"support: {asked[0]}",),
+        (f"support: {', '.join(asked)}",),
+    )
+    assert [row.valid.n for row in whole.cases] == [2 * row.valid.n for row in first.cases]
+
+
 def test_requests_are_spread_over_both_languages() -> None:
     few = spread(SUPPORT, 12)
     assert [sum(r.lang == lang for r in few) for lang in LANGS] == [6, 6]
@@ -245,10 +258,16 @@ def test_the_page_of_the_docs_says_what_was_found() -> None:
 def test_what_is_written_is_read_back_or_named_as_broken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def found(*_: object) -> Quality:
-        return table().found
+    async def found(*_: object, **__: object) -> AsyncIterator[Quality]:
+        yield replace(table().found, failed=0)
+        yield table().found
 
-    monkeypatch.setattr(bench_quality, "_measured", found)
+    @contextlib.asynccontextmanager
+    async def nothing(*_: object) -> AsyncIterator[None]:
+        yield None
+
+    monkeypatch.setattr(bench_quality, "quality", found)
+    monkeypatch.setattr(bench_quality, "using", nothing)
     monkeypatch.setattr(bench_quality, "_weights", lambda _, name: name)
     assert kept(tmp_path / "quality.json") is None
     bench_quality.run(Asked(), lambda _: None, tmp_path)
