@@ -15,8 +15,9 @@ class Clock {
     this.playing = false;
   }
 
-  play() {
-    if (this.time >= this.end) this.time = 0;
+  /* From a moment, or from where it stands; from the end it begins again. */
+  play(from = this.time) {
+    this.time = from >= this.end ? 0 : from;
     this.playing = true;
     this.#before = null;
     this.#schedule();
@@ -27,6 +28,12 @@ class Clock {
     this.playing = false;
     cancelAnimationFrame(this.#request);
     this.onChange();
+  }
+
+  /* Still, at a moment. */
+  stand(time) {
+    this.time = Math.min(this.end, time);
+    this.pause();
   }
 
   toggle() {

@@ -47,7 +47,7 @@ class Race {
 
   #watch() {
     this.calm = matchMedia("(prefers-reduced-motion: reduce)");
-    this.resize = new ResizeObserver(() => this.layout());
+    this.resize = new ResizeObserver(() => this.#resized());
     this.resize.observe(this.ruler.scale);
     this.sight = new IntersectionObserver(
       ([entry]) => {
@@ -78,8 +78,9 @@ class Race {
     this.waterfall.update(data, say);
     this.ruler.update(data.horizon_s, say);
     this.facts.update(data, say);
-    this.layout();
+    this.#layout();
     if (data.runId !== this.#run) this.#begin(data.runId);
+    else this.render();
   }
 
   /* Streamlit's theme names the chart colours in one list; the first two are the lanes'. */
@@ -116,32 +117,33 @@ class Race {
     const left = this.#run === null ? LEFT_AT.get(run) : undefined;
     this.#run = run;
     this.#waiting = false;
-    this.clock.pause();
     if (left !== undefined) this.#resume(left);
-    else if (this.calm.matches) this.clock.seek(this.clock.end);
+    else if (this.calm.matches) this.clock.stand(this.clock.end);
+    else if (this.#inView) this.restart();
     else {
-      this.clock.seek(0);
-      if (this.#inView) this.restart();
-      else this.#waiting = true;
+      this.clock.stand(0);
+      this.#waiting = true;
     }
   }
 
   #resume({ time, playing }) {
-    this.clock.seek(time);
-    if (playing) this.clock.play();
+    if (playing) this.clock.play(time);
+    else this.clock.stand(time);
   }
 
   restart() {
     this.#waiting = false;
-    this.clock.pause();
-    this.clock.seek(0);
-    this.clock.play();
+    this.clock.play(0);
   }
 
-  layout() {
-    const ticks = this.ruler.layout();
-    this.waterfall.layout(this.ruler.width, ticks);
+  #resized() {
+    this.ruler.measure();
+    this.#layout();
     this.render();
+  }
+
+  #layout() {
+    this.waterfall.layout(this.ruler.width, this.ruler.layout());
   }
 
   render() {

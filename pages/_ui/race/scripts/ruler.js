@@ -64,12 +64,15 @@ class Ruler {
     this.#step = null;
     this.#spoken = null;
     setAttributes(this.scale, { "aria-label": say("scrub"), "aria-valuemax": horizon.toFixed(2) });
-    this.layout();
+  }
+
+  /* Measured when it changes, and not whenever new data come: that would lay out the page twice. */
+  measure() {
+    this.#width = this.scale.clientWidth;
   }
 
   /* Returns the tick times, in seconds, that fit the present width. */
   layout() {
-    this.#width = this.scale.clientWidth;
     const step =
       TICK_STEPS_S.find((size) => (size / this.#horizon) * this.#width >= TICK_ROOM_PX) ??
       TICK_STEPS_S.at(-1);
