@@ -12,8 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from core.charts import share_within
 from core.cli import EXIT_INPUT, main
+from core.faults import Faults
 from core.load import Capacity
-from core.metrics import summary
+from core.metrics import Reader, summary
 from core.profiles import setting
 from core.scenarios import scenario
 from core.tail_charts import Curve, CurveWords, Layer, StackWords, load_curves, stacks
@@ -35,7 +36,6 @@ VIEWS = ("within", "owners", "slices", "load")
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer requests than a reader gets: the page is the same."""
     monkeypatch.setattr(tail_view, "TAIL_N", 240)
-    monkeypatch.setattr(tail_view, "CURVE_N", 60)
     for kept in (tail_view._loaded, tail_view._parts, tail_view._harms, tail_view._points):
         kept.cache_clear()
 
@@ -172,6 +172,20 @@ def test_a_load_curve_marks_what_each_plan_bears() -> None:
 
 
 # --- the command line -----------------------------------------------------------------------------
+
+
+def test_a_load_curve_says_what_the_card_says_at_the_chosen_rate() -> None:
+    view = tail_view.TailView(
+        scenario("support"), choose(FIRST_SCREEN), setting(), Reader(), 1.2, Capacity(8),
+        Faults(), "total_s", 6.0, "en",
+    )  # fmt: skip
+    for points, values in zip(view.curves, view.values, strict=True):
+        rates = [p.rate_per_s for p in points]
+        assert rates == sorted(rates)
+        (here,) = [p for p in points if p.rate_per_s == 1.2]
+        assert here.p95_s == summary(values).p95
+        slow = [p.p95_s for p in points if p.p95_s is not None]
+        assert slow == sorted(slow)  # the same requests, only closer to each other
 
 
 def test_simulate_says_load_and_limit(capsys: pytest.CaptureFixture[str]) -> None:

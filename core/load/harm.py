@@ -78,7 +78,7 @@ class Point:
     p95_s: float | None
 
 
-SHARES = (0.1, 0.3, 0.5, 0.65, 0.8, 0.9, 0.97, 1.05, 1.2)
+SHARES = (0.1, 0.5, 0.65, 0.8, 0.9, 0.97, 1.05)
 """Rates of a curve, as shares of what the plan can bear."""
 
 

@@ -11,7 +11,7 @@ from pages._ui.lang import tr
 from pages._ui.sections.figures import metric_name, seconds
 from pages._ui.sections.look import draw_html
 from pages._ui.sections.spread import BEFORE, YOURS
-from pages._ui.tail.view import CURVE_N, SEED, TailView
+from pages._ui.tail.view import SEED, TAIL_N, TailView
 from pages._ui.tail.within import CONFIG, table
 
 
@@ -24,7 +24,7 @@ def draw(view: TailView) -> None:
         st.plotly_chart(figure, key="tail_load", config=CONFIG, alt=tr("tail.load_alt"))
     with numbers:
         draw_html(_table(view), "tail")
-    st.caption(tr("tail.load_how", n=CURVE_N, seed=SEED))
+    st.caption(tr("tail.load_how", n=TAIL_N, seed=SEED))
 
 
 def _figure(view: TailView) -> Figure:

@@ -19,8 +19,9 @@ from core.tails import Parts, parts
 from core.text import Lang
 from core.workload import stream
 
-TAIL_N, CURVE_N, SEED = 1000, 400, 0
-"""Requests behind the page's figures, and behind each point of a curve."""
+TAIL_N, SEED = 1000, 0
+"""Requests behind the page's figures and behind each point of a curve: near saturation a p95 grows
+with how long one watches, so figures from fewer would not fit each other."""
 
 LIMITED = ("total_s", "first_visible_s", "first_useful_s", "reader_wait_s")
 """Metrics a limit can be on."""
@@ -77,10 +78,13 @@ class TailView:
 
     @property
     def curves(self) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
-        """p95 against arrivals, before and after."""
+        """p95 against arrivals, before and after, with what is known of the chosen rate."""
         _, before, after = self.loaded
-        one = _curve(self, self.plans[0], before.bearable_per_s)
-        return one, _curve(self, self.plans[1], after.bearable_per_s)
+        one, other = (
+            _curve(self, plan, load.bearable_per_s, summary(values).p95)
+            for plan, load, values in zip(self.plans, (before, after), self.values, strict=True)
+        )
+        return one, other
 
     @property
     def to_first(self) -> bool:
@@ -122,11 +126,15 @@ def _harms(view: TailView) -> tuple[Harm, ...]:
     )
 
 
-def _curve(view: TailView, plan: Plan, bearable_per_s: float) -> tuple[Point, ...]:
+def _curve(
+    view: TailView, plan: Plan, bearable_per_s: float, now_s: float | None
+) -> tuple[Point, ...]:
     rated = rates(bearable_per_s)
-    return _points(
+    points = _points(
         plan, view.scenario, view.faulty, view.capacity, rated, view.metric_id, view.reader
     )
+    here = Point(view.rate_per_s, now_s)
+    return tuple(sorted((*points, here), key=lambda p: p.rate_per_s))
 
 
 @lru_cache(maxsize=64)
@@ -141,7 +149,7 @@ def _points(
 ) -> tuple[Point, ...]:
     m, found = metric(metric_id), []
     for rate in rated:
-        workload = stream(scenario, CURVE_N, seed=SEED, rate_per_s=rate)
+        workload = stream(scenario, TAIL_N, seed=SEED, rate_per_s=rate)
         timeline = under_load(plan, setting, workload, capacity, seed=SEED).timeline
         found.append(Point(rate, summary(m.compute(timeline, reader)).p95))
     return tuple(found)
