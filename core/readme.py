@@ -60,16 +60,20 @@ def _metrics() -> Iterator[str]:
 
 
 def _pages() -> Iterator[str]:
-    """Pages in the order of the navigation; what each is for is said by its script."""
+    """Pages in the order of the navigation; what each is for is said by its script.
+
+    The first one opens where the address names none, and has no other address.
+    """
     yield "## Pages\n"
     yield "| page | address | what it is for |"
     yield "| --- | --- | --- |"
-    for section, name in _entries():
+    for number, (section, name) in enumerate(_entries()):
         script = PAGES / section / f"{name}.py"
         about = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
         purpose = re.split(r"[:?] ", about.split("\n\n")[0].replace("\n", " "), maxsplit=1)[-1]
         title = text("en", f"frame.page.{name}.title")
-        yield f"| {title} | `/{name}` | {purpose[:1].upper()}{purpose[1:]} |"
+        address = name if number else ""
+        yield f"| {title} | `/{address}` | {purpose[:1].upper()}{purpose[1:]} |"
 
 
 def _entries() -> list[tuple[str, str]]:

@@ -24,7 +24,7 @@ def one_of(
     """Return the chosen code; the first one is the default unless another is named."""
     keep_choice(key, options, default=options[0] if default is None else default)
     chosen = st.segmented_control(
-        label, options, key=key, format_func=name, required=True, help=about
+        label, options, key=key, format_func=name, required=True, help=about, wrap=True
     )
     return str(chosen)
 
