@@ -198,6 +198,16 @@ def test_an_answer_shares_out_the_gain_of_its_best_set() -> None:
     assert told == sorted(told)
 
 
+def test_an_answer_about_the_eight_is_made_once_and_says_how_far_it_is() -> None:
+    asked = Question(scenario("travel"), setting(), limits=Limits(max_changes=2))
+    told: list[float] = []
+    first = headline_answer(asked, told.append)
+    assert told[-1] == 1.0
+    count = len(told)
+    assert headline_answer(replace(asked), told.append) is first
+    assert len(told) == count
+
+
 def test_questions_that_differ_only_in_limits_share_their_runs() -> None:
     one = Question(scenario("support"), setting())
     other = Question(scenario("support"), setting(), goal="total_s", limits=Limits(slo_s=3.0))

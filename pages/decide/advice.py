@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.advice.answer import Question, headline_answer
+from core.advice.answer import Question
 from core.advice.value import ADVICE_N, ADVICE_SEED
 from pages._ui import controls
-from pages._ui.advice import asking, best, parts, whole
+from pages._ui.advice import asking, best, eight, parts, whole
 from pages._ui.advice.views import VIEWS
 from pages._ui.choosing import draw_one_of
 from pages._ui.lang import tr
@@ -25,11 +25,7 @@ with side:
         setting, reader = controls.pick_setting()
 question = Question(scenario, setting, reader, goal, limits, levels, everything)
 with stage:
-    if everything:
-        answer = whole.asked(question)
-    else:
-        with st.spinner(tr("advice.working")):
-            answer = headline_answer(question)
+    answer = whole.asked(question) if everything else eight.asked(question)
     if answer is not None:
         best.draw(answer)
 if answer is not None:
