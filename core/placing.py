@@ -15,8 +15,10 @@ from core.dists import Array
 from core.plan import Deadline, Step
 from core.spells import Spell, chosen, started_again, timed_out
 from core.timeline import Mask, State, Usage
+from core.workload import Ints
 
 T = TypeVar("T", bound=np.generic)
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +74,14 @@ class Lane:
 def columns(arrays: Sequence[NDArray[T]]) -> NDArray[T]:
     """Arrays (n,) side by side, (n, S), each still in one piece: that is what costs no time."""
     return np.stack(arrays).T
+
+
+def drawn(entries: Sequence[V], rows: Ints) -> tuple[V, ...]:
+    """The entry of each row, as a tuple of n; faster than a loop where n is large."""
+    table = np.empty(len(entries), dtype=object)
+    for place, entry in enumerate(entries):
+        table[place] = entry
+    return tuple(table[rows])
 
 
 def usage(lanes: Sequence[Lane]) -> Usage:

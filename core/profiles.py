@@ -51,7 +51,6 @@ FITTED = "fitted:"
 DEFAULT_ROUTE = "same region > same region"
 NEAR_ROUTE = DEFAULT_ROUTE
 
-
 ANTHROPIC_MINIMUM_TOK: Mapping[str, int] = {
     "haiku-4-5": 4096,
     "opus-4-7": 2048,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
-from typing import TypeVar, assert_never
+from typing import assert_never
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from core.placing import (
     Lane,
     between,
     columns,
+    drawn,
     late_for,
     placed,
     turns_late,
@@ -34,8 +35,6 @@ from core.see import Pieces, Source, first_out, visible
 from core.spells import Spell, plain_spell
 from core.timeline import Later, Mask, State, Timeline, Visible
 from core.workload import Ints, Workload, simple
-
-T = TypeVar("T")
 
 
 def simulate(plan: Plan, setting: Setting, workload: Workload, *, seed: int = 0) -> Timeline:
@@ -374,7 +373,7 @@ class Run:
         return Timeline(
             self.plan,
             "simulated",
-            _drawn(requests, rows),
+            drawn(requests, rows),
             columns([lane.ready for lane in lanes]),
             columns([lane.start for lane in lanes]),
             columns([lane.first for lane in lanes]),
@@ -385,7 +384,7 @@ class Run:
             hit & (intents[served] != intents[rows]),
             Later(lambda: usage(lanes)),
             self._status(),
-            _drawn(made.units, served),
+            drawn(made.units, served),
             Later(see),
         )
 
@@ -396,11 +395,3 @@ class Run:
             for s in self.plan.steps
             if s.announce
         }
-
-
-def _drawn(entries: tuple[T, ...], rows: Ints) -> tuple[T, ...]:
-    """The entry of each row, as a tuple of n; faster than a loop where n is large."""
-    table = np.empty(len(entries), dtype=object)
-    for place, entry in enumerate(entries):
-        table[place] = entry
-    return tuple(table[rows])
