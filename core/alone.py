@@ -95,6 +95,11 @@ def _streams(scenario: Scenario, setting: Setting, *, before_check: bool) -> Sce
     return _with_plan(scenario, rewritten(scenario, choices, setting)[0])
 
 
+def _side_by_side(scenario: Scenario, setting: Setting) -> tuple[Scenario, Setting]:
+    choices = choose(["small_model", "split_reasoning", "parallel", "short_keys"])
+    return _with_plan(scenario, rewritten(scenario, choices, setting)[0]), setting
+
+
 def _two_stage(scenario: Scenario, setting: Setting) -> tuple[Scenario, Setting]:
     return _with_plan(scenario, two_stage_retrieval(scenario.plan)), setting
 
@@ -115,8 +120,10 @@ SITUATIONS: tuple[Situation, ...] = (
     Situation("streaming", _streaming),
     Situation("two_stage", _two_stage),
     Situation("far", _far),
+    Situation("side_by_side", _side_by_side),
 )
-"""As it is; streaming behind its check, and before it; with older retrieval; far from the model."""
+"""As it is; streaming behind its check, and before it; with older retrieval; far from the model;
+with its small calls divided and running side by side already."""
 
 
 @lru_cache(maxsize=1024)

@@ -65,6 +65,14 @@ def test_chunking_loses_against_text_that_does_not_wait_for_its_check() -> None:
     assert slower.low > 0
 
 
+def test_one_long_call_loses_against_small_ones_that_run_side_by_side() -> None:
+    found = {e.situation: e for e in effects("merge_requests", scenario("support"), DRAWN, READER)}
+    plain, turned = (found[s].changes[WAIT] for s in ("plain", "side_by_side"))
+    assert plain is not None
+    assert turned is not None
+    assert plain.high < 0 < turned.low
+
+
 def test_a_slow_end_that_gets_shorter_is_seen_although_the_median_stays() -> None:
     # Hedged requests help those that are slow: the median of all changes is none at all.
     found = first("hedge", "travel")

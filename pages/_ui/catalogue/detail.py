@@ -27,6 +27,9 @@ from pages._ui.view import View
 STREAMING = ("plain", "checked", "streaming")
 """Situations to tell side by side."""
 
+TURNING = "side_by_side"
+"""A situation to tell where what gains elsewhere is a loss."""
+
 
 def draw(technique_id: str, setting: Setting, reader: Reader) -> None:
     """Draw everything there is to know about a technique."""
@@ -105,12 +108,21 @@ def _gains(t: Technique, setting: Setting, reader: Reader) -> str:
 def _told(
     t: Technique, where: Scenario, setting: Setting, reader: Reader
 ) -> tuple[Effect, ...] | Note:
-    """What it does on the pipeline as it is and once that streams; else where it first applies."""
-    found = tuple(e for e in effects(t.id, where, setting, reader) if e.situation in STREAMING)
+    """What it does on the pipeline as it is and once that streams; else where it first applies.
+
+    Also where it turns into a loss.
+    """
+    everywhere = effects(t.id, where, setting, reader)
+    found = tuple(e for e in everywhere if e.situation in STREAMING)
     if found:
-        return found
+        turned = (e for e in everywhere if e.situation == TURNING and _waits_more(e))
+        return (*found, *turned)
     first = first_effect(t.id, where, setting, reader)
     return first if isinstance(first, Note) else (first,)
+
+
+def _waits_more(found: Effect) -> bool:
+    return sign(found.changes[0], metric(AIMS[0][0])) == "loss"
 
 
 def _aim(name: str, aim: Aim) -> str:
