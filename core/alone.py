@@ -25,7 +25,7 @@ from core.scenarios import Scenario
 from core.simulate import simulate
 from core.techniques import choose
 from core.text import Note
-from core.workload import Workload, stream
+from core.workload import REPEAT_SHARE, Workload, stream
 from core.worth import Reach, reach
 
 Aim = Literal["median", "p95", "mean"]
@@ -47,10 +47,14 @@ FAR_ROUTE = "Seoul > us-west-2"
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A pipeline as some techniques need it; its text is `catalogue.situation.<id>`."""
+    """A pipeline as some techniques need it; its text is `catalogue.situation.<id>`.
+
+    `repeat_share` of the requests are asked in words used before.
+    """
 
     id: str
     prepare: Callable[[Scenario, Setting], tuple[Scenario, Setting]]
+    repeat_share: float = REPEAT_SHARE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,9 +125,10 @@ SITUATIONS: tuple[Situation, ...] = (
     Situation("two_stage", _two_stage),
     Situation("far", _far),
     Situation("side_by_side", _side_by_side),
+    Situation("no_repeats", _as_it_is, 0.0),
 )
 """As it is; streaming behind its check, and before it; with older retrieval; far from the model;
-with its small calls divided and running side by side already."""
+with its small calls divided and running side by side already; with nobody asking what was asked."""
 
 
 @lru_cache(maxsize=1024)
@@ -135,7 +140,7 @@ def effect(
     plan, log = rewritten(where, choose([technique_id]), told)
     if log[0].reason is not None:
         return log[0].reason
-    workload = _workload(where)
+    workload = _workload(where, situation.repeat_share)
     before = simulate(where.plan, told, workload, seed=SEED)
     after = simulate(plan, told, workload, seed=SEED)
     pairs = [
@@ -202,5 +207,5 @@ def first_effect(
 
 
 @lru_cache(maxsize=32)
-def _workload(scenario: Scenario) -> Workload:
-    return stream(scenario, N)
+def _workload(scenario: Scenario, repeat_share: float) -> Workload:
+    return stream(scenario, N, repeat_share=repeat_share)

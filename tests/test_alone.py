@@ -73,6 +73,16 @@ def test_one_long_call_loses_against_small_ones_that_run_side_by_side() -> None:
     assert plain.high < 0 < turned.low
 
 
+def test_a_cache_that_nobody_hits_only_costs() -> None:
+    found = {e.situation: e for e in effects("caching", scenario("support"), DRAWN, READER)}
+    nobody = found["no_repeats"]
+    change = nobody.changes[WAIT]
+    assert change is not None
+    assert change.low > 0
+    assert nobody.reach is not None
+    assert nobody.reach.better == 0.0
+
+
 def test_a_slow_end_that_gets_shorter_is_seen_although_the_median_stays() -> None:
     # Hedged requests help those that are slow: the median of all changes is none at all.
     found = first("hedge", "travel")

@@ -27,8 +27,8 @@ from pages._ui.view import View
 STREAMING = ("plain", "checked", "streaming")
 """Situations to tell side by side."""
 
-TURNING = "side_by_side"
-"""A situation to tell where what gains elsewhere is a loss."""
+TURNING = ("side_by_side", "no_repeats")
+"""Situations to tell where what gains elsewhere is a loss."""
 
 
 def draw(technique_id: str, setting: Setting, reader: Reader) -> None:
@@ -115,10 +115,17 @@ def _told(
     everywhere = effects(t.id, where, setting, reader)
     found = tuple(e for e in everywhere if e.situation in STREAMING)
     if found:
-        turned = (e for e in everywhere if e.situation == TURNING and _waits_more(e))
+        turned = (e for e in everywhere if e.situation in TURNING and _turns(found[0], e))
         return (*found, *turned)
     first = first_effect(t.id, where, setting, reader)
     return first if isinstance(first, Note) else (first,)
+
+
+def _turns(usual: Effect, found: Effect) -> bool:
+    """Whether most wait longer here, who do not otherwise, or nobody gains here who else would."""
+    helped, still = (e.reach.better if e.reach is not None else 0.0 for e in (usual, found))
+    only_here = not _waits_more(usual) or helped > still == 0.0
+    return _waits_more(found) and only_here
 
 
 def _waits_more(found: Effect) -> bool:
@@ -138,8 +145,9 @@ def _gain_row(title: str, found: Effect, cells: str) -> str:
 
 def _cells(found: Effect) -> str:
     return "".join(
-        f"<td>{words.change(one, metric(name), interval=True)}</td>"
-        for one, (name, _) in zip(found.changes, AIMS, strict=True)
+        f"<td data-name='{escaped(_aim(name, aim))}'>"
+        f"{words.change(one, metric(name), interval=True)}</td>"
+        for one, (name, aim) in zip(found.changes, AIMS, strict=True)
     )
 
 
