@@ -75,7 +75,7 @@ def _points(before: float | None, after: float | None) -> str:
 
 
 def _relative(before: float | None, after: float | None) -> str:
-    if not before or after is None or math.isclose(before, after, rel_tol=0.001):
+    if not before or after is None or math.isclose(before, after, rel_tol=0.005):
         return ""
     return f"{(after - before) / before:+.0%}"
 
@@ -99,7 +99,8 @@ def _remarks(view: TailView, before: Load, after: Load, p95: list[float | None])
     """What a person should know, losses first."""
     lines = [("loss", _harm(view, k)) for k in range(len(view.harms))]
     a, b = p95
-    if a is not None and b is not None and b > a * 1.01 and not lines:
+    bearable = view.rate_per_s <= min(before.bearable_per_s, after.bearable_per_s)
+    if bearable and a is not None and b is not None and b > a * 1.01 and not lines:
         lines.append(
             ("loss", tr("tail.worse", before=seconds(a, view.lang), after=seconds(b, view.lang)))
         )
