@@ -34,7 +34,11 @@ FIRST_SCREEN: tuple[str, ...] = ("streaming", "short_keys", "parallel", "small_m
 
 OnChange = Callable[[], None] | Literal["rerun"]
 
-OTHERS = tuple(t.id for t in TECHNIQUES if not t.headline)
+OTHERS = tuple(
+    t.id for t in sorted(TECHNIQUES, key=lambda t: t.principle or len(TECHNIQUES)) if not t.headline
+)
+"""By principle, those of none last; within one in order of application."""
+
 _BEFORE_PRESET = "toggles_before_preset"
 _POPULAR = "popular"
 
@@ -158,15 +162,25 @@ def draw_toggles(on_change: Callable[[], None] | None = None) -> None:
             st.caption(tr(f"principle.{principle}"))
             for t in ids:
                 _toggle(t, on_change)
-    if OTHERS:
-        keep_choices("also", OTHERS)
-        st.multiselect(
-            tr("playground.more", n=len(OTHERS)),
-            OTHERS,
-            key="also",
-            format_func=lambda t: tr(f"technique.{t}.title"),
-            placeholder=tr("playground.search"),
-        )
+    pick_others()
+
+
+def pick_others() -> list[str]:
+    """All techniques but the headline ones, in a list that can be searched; those that are on."""
+    keep_choices("also", OTHERS)
+    return st.multiselect(
+        tr("playground.more", n=len(OTHERS)),
+        OTHERS,
+        key="also",
+        format_func=_with_principle,
+        placeholder=tr("playground.search"),
+    )
+
+
+def _with_principle(technique_id: str) -> str:
+    """Name a technique so that a search finds it by its principle, too."""
+    principle = tr(f"principle.{technique(technique_id).principle}")
+    return f"{tr(f'technique.{technique_id}.title')} · {principle}"
 
 
 def chosen_techniques() -> tuple[Choice, ...]:

@@ -9,10 +9,9 @@ import streamlit as st
 from core.advice.answer import Answer, Question, following
 from core.advice.value import Outcome
 from core.techniques import HEADLINE_ORDER
-from pages._ui.address import keep_choices
 from pages._ui.advice import parts
 from pages._ui.advice.parts import added, name, names, table
-from pages._ui.controls import FIRST_SCREEN, OTHERS
+from pages._ui.controls import FIRST_SCREEN, pick_others
 from pages._ui.lang import language, tr
 from pages._ui.sections.figures import NONE, amount, seconds
 from pages._ui.sections.look import escaped
@@ -50,14 +49,7 @@ def _now() -> frozenset[str]:
             for t in HEADLINE_ORDER
             if st.toggle(name(t), value=t in FIRST_SCREEN, key=t, bind="query-params")
         ]
-        keep_choices("also", OTHERS)
-        on += st.multiselect(
-            tr("playground.more", n=len(OTHERS)),
-            OTHERS,
-            key="also",
-            format_func=name,
-            placeholder=tr("playground.search"),
-        )
+        on += pick_others()
     return frozenset(on)
 
 
