@@ -77,10 +77,19 @@ def added(before: Outcome, after: Outcome) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -> str:
-    """A table; cells are HTML, the first one of a row names it."""
-    head = "".join(f"<th scope='col'>{escaped(h)}</th>" for h in heads)
+    """A table; cells are HTML, the first one of a row names it.
+
+    Each cell carries the name of its column, for screens on which the rows are stacked.
+    """
+    names = [escaped(h) for h in heads]
+    head = "".join(f"<th scope='col'>{h}</th>" for h in names)
     body = "".join(
-        f"<tr><th scope='row'>{first}</th>{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>"
-        for first, *rest in rows
+        f"<tr><th scope='row'>{first}</th>{_cells(names, rest)}</tr>" for first, *rest in rows
     )
     return f"<div class='scroll'><table class='{kind}'><tr>{head}</tr>{body}</table></div>"
+
+
+def _cells(names: Sequence[str], cells: Sequence[str]) -> str:
+    return "".join(
+        f"<td data-name='{name}'>{cell}</td>" for name, cell in zip(names[1:], cells, strict=True)
+    )
