@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import Literal
 
 from core.errors import InvalidPlan, UnknownName
+from core.ordering import in_order
 from core.policies import (
     Cache,
     Cascade,
@@ -389,29 +390,7 @@ def _needs_of(step: Step, producer: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _ordered(steps: tuple[Step, ...], needs: Mapping[str, tuple[str, ...]]) -> tuple[Step, ...]:
-    """Stable topological order; a cycle is named in full."""
-    done: dict[str, Step] = {}
-    left = list(steps)
-    while left:
-        ready = [s for s in left if all(w in done for w in _behind(s, needs))]
-        if not ready:
-            raise InvalidPlan(f"steps wait for each other: {_cycle(left, needs)}")
-        done[ready[0].id] = ready[0]
-        left.remove(ready[0])
-    return tuple(done.values())
-
-
-def _behind(step: Step, needs: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """All steps that stand before it: those it waits for, and its guards."""
-    return (*needs[step.id], *step.after, *guards(step))
-
-
-def _cycle(left: list[Step], needs: Mapping[str, tuple[str, ...]]) -> str:
-    by_id = {s.id: s for s in left}
-    path = [left[0].id]
-    while True:
-        here = by_id[path[-1]]
-        following = next(w for w in _behind(here, needs) if w in by_id)
-        if following in path:
-            return " -> ".join([*path[path.index(following) :], following])
-        path.append(following)
+    """Every step behind those it waits for, and behind its guards."""
+    by_id = {s.id: s for s in steps}
+    behind = {s.id: (*needs[s.id], *s.after, *guards(s)) for s in steps}
+    return tuple(by_id[i] for i in in_order(tuple(by_id), behind))
