@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import shutil
@@ -12,10 +13,12 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+
+if TYPE_CHECKING:
+    from core.emulator import Emulator
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -23,9 +26,33 @@ ROOT = Path(__file__).resolve().parent.parent
 for name in [n for n in os.environ if n.endswith(("_API_KEY", "_API_TOKEN"))]:
     del os.environ[name]
 
-# Examples are not timed: two cores are shared with whatever else runs.
-settings.register_profile("playground", deadline=None)
-settings.load_profile("playground")
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Say how many examples Hypothesis tries; imported here, where tests are, as it takes a second.
+
+    Examples are not timed: the cores are shared with whatever else runs.
+    """
+    gc.disable()  # until all is imported
+    from hypothesis import settings
+
+    settings.register_profile("fast", deadline=None, max_examples=25)
+    settings.register_profile("full", deadline=None)
+    fast = "not slow" in session.config.getoption("markexpr")
+    settings.load_profile("fast" if fast else "full")
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector leave alone what has been imported, and look less often."""
+    gc.freeze()
+    gc.set_threshold(20_000)
+    gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Look once for what was left open; pytest and Python would look through it six times."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
@@ -60,6 +87,25 @@ def chromium() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=path)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def emulator_server() -> Iterator[Emulator]:
+    """One emulator for all tests of a process; who uses it says how fast it is to be."""
+    from core.emulator import serve
+    from tests.hosted_calls import FAST
+
+    with serve(FAST) as running:
+        yield running
+
+
+@pytest.fixture
+def emulator(emulator_server: Emulator) -> Emulator:
+    """The emulator as good as new: fast, and with an empty prompt cache."""
+    from tests.hosted_calls import FAST
+
+    emulator_server.retune(FAST)
+    return emulator_server
 
 
 @pytest.fixture

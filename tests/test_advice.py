@@ -118,6 +118,7 @@ def test_the_roadmap_ends_at_the_set_and_begins_with_the_best_value(bench: Bench
     assert not steps or steps[-1].techniques == best.techniques
 
 
+@pytest.mark.slow
 def test_next_steps_are_single_steps(bench: Bench) -> None:
     steps = next_steps(bench, ("streaming",), Limits())
     assert all(o.changes == 2 and "streaming" in o.techniques for o in steps)

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 from core.accuracy import NAIVE, Accuracy, AccuracyRow
 from core.bench_accuracy import Asked, page, report
 from core.cli import EXIT_ENGINE, EXIT_INPUT, main
-from core.emulator import EmulatedModel, Emulator, serve
+from core.emulator import EmulatedModel, Emulator
 from core.engines import emulated
 from core.fitted_io import saved
 from core.profiles import setting
@@ -25,10 +24,10 @@ ROOT = Path(__file__).parent.parent
 FAST = EmulatedModel(ttft_s=0.005, tpot_s=0.0002, per_1k_s=0.001)
 
 
-@pytest.fixture(scope="module")
-def emulator() -> Iterator[Emulator]:
-    with serve(FAST) as running:
-        yield running
+@pytest.fixture
+def emulator(emulator_server: Emulator) -> Emulator:
+    emulator_server.retune(FAST)
+    return emulator_server
 
 
 @pytest.fixture(autouse=True)

@@ -25,21 +25,15 @@ RESPONSES = {"model": "m", "input": "Hi"}
 pytestmark = pytest.mark.usefixtures("emulator")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Emulator]:
-    with serve(FAST) as emulator:
-        yield emulator
-
-
 @pytest.fixture
-def emulator(server: Emulator) -> Emulator:
-    server.retune(FAST)
-    return server
+def emulator(emulator_server: Emulator) -> Emulator:
+    emulator_server.retune(FAST)
+    return emulator_server
 
 
 @pytest.fixture(scope="module")
-def http(server: Emulator) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=server.url, verify=False, trust_env=False) as client:
+def http(emulator_server: Emulator) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=emulator_server.url, verify=False, trust_env=False) as client:
         yield client
 
 
@@ -62,6 +56,7 @@ def test_openais_sdk_reads_answers_in_one_piece(emulator: Emulator) -> None:
         assert response.usage.output_tokens == tokens.count(TEXT)
 
 
+@pytest.mark.slow
 def test_anthropics_sdk_reads_answers_in_one_piece(emulator: Emulator) -> None:
     import anthropic
 

@@ -16,6 +16,7 @@ from core.scenarios import SCENARIOS, scenario
 from core.techniques import TECHNIQUES, choose
 from core.text import LANGS, catalogue
 from core.timeline import State
+from tests.sampling import every
 
 SETTING = setting()
 SVG = "{http://www.w3.org/2000/svg}"
@@ -37,6 +38,7 @@ def words(plan: Plan, lang: str = "en") -> Words:
     return Words("Plan", {s.id: base.label(s.id, lang) for s in plan.steps}, texts(lang))
 
 
+@functools.cache
 def after(name: str, *techniques: str) -> Plan:
     return rewritten(scenario(name), choose(techniques), SETTING)[0]
 
@@ -45,12 +47,15 @@ def parsed(svg: str) -> ET.Element:
     return ET.fromstring(svg)  # noqa: S314  what is parsed was drawn here
 
 
-def plans() -> list[Plan]:
-    found = [scenario(name).plan for name in SCENARIOS]
-    for name in SCENARIOS:
-        found += [after(name, t.id) for t in TECHNIQUES]
-        found.append(after(name, *(t.id for t in TECHNIQUES)))
-    return list(dict.fromkeys(found))
+IDS = tuple(t.id for t in TECHNIQUES)
+PLANS = [(name, ids) for name in SCENARIOS for ids in ((), *((t,) for t in IDS), IDS)]
+"""Scenarios, and what is switched on."""
+
+
+def told(of: str | tuple[str, tuple[str, ...]]) -> str:
+    return (
+        of if isinstance(of, str) else "-".join((of[0], *(of[1] if len(of[1]) < 2 else ("all",))))
+    )
 
 
 # --- what a plan waits for ------------------------------------------------------------------------
@@ -94,8 +99,9 @@ def reached(step_id: str, edges: list[tuple[str, str]]) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("plan", plans(), ids=lambda p: f"{p.scenario}-{len(p.steps)}")
-def test_what_is_left_out_follows_from_what_is_drawn(plan: Plan) -> None:
+@pytest.mark.parametrize("of", PLANS, ids=told)
+def test_what_is_left_out_follows_from_what_is_drawn(of: tuple[str, tuple[str, ...]]) -> None:
+    plan = after(of[0], *of[1])
     found = links(plan)
     data = [(e.source, e.target) for e in found if e.data]
     every = [(e.source, e.target) for e in found]
@@ -142,18 +148,18 @@ def test_a_step_says_what_is_special_about_it() -> None:
     assert by_kind["cache_lookup"][0] == "exact answers"
 
 
-@pytest.mark.parametrize("lang", LANGS)
-@pytest.mark.parametrize("plan", plans(), ids=lambda p: f"{p.scenario}-{len(p.steps)}")
-def test_every_plan_can_be_told_and_drawn(plan: Plan, lang: str) -> None:
-    told = sentences(plan, words(plan, lang))
-    assert len(told) == len(plan.steps)
+@pytest.mark.parametrize(("of", "lang"), every(PLANS, LANGS), ids=told)
+def test_every_plan_can_be_told_and_drawn(of: tuple[str, tuple[str, ...]], lang: str) -> None:
+    plan = after(of[0], *of[1])
+    said = sentences(plan, words(plan, lang))
+    assert len(said) == len(plan.steps)
     drawn = graph(plan, words(plan, lang))
     root = parsed(drawn.svg)
     assert len([g for g in root.iter(f"{SVG}g") if "node" in g.get("class", "")]) == len(plan.steps)
     assert len([g for g in root.iter(f"{SVG}g") if "link" in g.get("class", "")]) == len(
         links(plan)
     )
-    assert root.findtext(f"{SVG}desc") == " ".join(told)
+    assert root.findtext(f"{SVG}desc") == " ".join(said)
     assert float(root.get("width", "0")) == round(drawn.width)
 
 

@@ -6,6 +6,7 @@ No test sleeps: the work of a job waits for events of the test, the test for eve
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -23,6 +24,7 @@ class Gate:
 
     def __init__(self, result: object = "made") -> None:
         self.begun, self.open, self.result = threading.Event(), threading.Event(), result
+        GATES.add(self)
 
     def __call__(self, control: Control) -> object:
         control.tell(0.25, Note.of("job.running"))
@@ -30,6 +32,17 @@ class Gate:
         assert self.open.wait(LIMIT_S)
         control.check()
         return self.result
+
+
+GATES: weakref.WeakSet[Gate] = weakref.WeakSet()
+
+
+@pytest.fixture(autouse=True)
+def _no_gate_stays_shut() -> Iterator[None]:
+    """Let go whatever a test has left waiting."""
+    yield
+    for gate in GATES:
+        gate.open.set()
 
 
 @pytest.fixture

@@ -249,6 +249,7 @@ def test_a_hedge_helps_while_places_are_free_and_hurts_when_they_are_not() -> No
     assert changes[1] > 0.05
 
 
+@pytest.mark.slow
 def test_a_hedge_that_hurts_is_named_with_its_reason() -> None:
     base = scenario("support")
     choices = choose(["hedge", "parallel"])

@@ -225,6 +225,7 @@ def test_no_room_is_said_beforehand(source: Path, monkeypatch: pytest.MonkeyPatc
     ],
     ids=["no network", "not in the index"],
 )
+@pytest.mark.slow
 def test_a_failed_download_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, setting: str, value: str, problem: str
 ) -> None:

@@ -3,54 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from core import tokens
-from core.emulator import EmulatedModel, Emulator, serve
+from core.emulator import EmulatedModel, Emulator
 from core.errors import BrokenStream, ProviderError, RateLimited, TimedOut, Unavailable
-from core.providers.anthropic_messages import AnthropicMessages
 from core.providers.base import CallRequest, Chunk, ChunkKind, Message
-from core.providers.compatible import Compatible
 from core.providers.endpoint import Endpoint
-from core.providers.hosted import HostedProvider
-from core.providers.openai_chat import OpenAIChat
-from core.providers.openai_responses import OpenAIResponses
+from tests.hosted_calls import FAST, KEY, VENDORS, Hosted, Vendor, of, usage_of
 
 TEXT = "안녕하세요! Seoul is 맑음 today 🙂, and tomorrow too."
-FAST = EmulatedModel(ttft_s=0.02, tpot_s=0.001)
-KEY = "sk-test-0123456789"
-
-
-@dataclass(frozen=True)
-class Vendor:
-    make: Callable[[Endpoint], HostedProvider[Any, Any]]
-    url: Callable[[Emulator], str]
-    model: str
-
-
-VENDORS = {
-    "openai": Vendor(OpenAIChat, lambda e: e.openai_url, "gpt-4o"),
-    "responses": Vendor(OpenAIResponses, lambda e: e.openai_url, "gpt-4o"),
-    "anthropic": Vendor(AnthropicMessages, lambda e: e.anthropic_url, "claude-haiku-4-5"),
-    "compatible": Vendor(Compatible, lambda e: e.openai_url, "any-model"),
-}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Emulator]:
-    with serve(FAST) as emulator:
-        yield emulator
-
-
-@pytest.fixture
-def emulator(server: Emulator) -> Emulator:
-    server.retune(FAST)
-    return server
 
 
 @pytest.fixture(params=VENDORS)
@@ -58,14 +25,14 @@ def vendor(request: pytest.FixtureRequest) -> Vendor:
     return VENDORS[request.param]
 
 
-Open = Callable[..., HostedProvider[Any, Any]]
+Open = Callable[..., Hosted]
 
 
 @pytest.fixture
 async def connect(vendor: Vendor, emulator: Emulator) -> AsyncIterator[Open]:
-    made: list[HostedProvider[Any, Any]] = []
+    made: list[Hosted] = []
 
-    def make(fault: str | None = None, **options: Any) -> HostedProvider[Any, Any]:
+    def make(fault: str | None = None, **options: Any) -> Hosted:
         headers = {} if fault is None else {"x-playground-fault": fault}
         end = Endpoint(vendor.url(emulator), KEY, headers=headers, scripted=True)
         made.append(vendor.make(replace(end, **options)))
@@ -82,21 +49,17 @@ def ask(vendor: Vendor) -> CallRequest:
     return CallRequest(vendor.model, messages, scripted_text=TEXT, deadline_s=30.0)
 
 
-async def chunks_of(provider: HostedProvider[Any, Any], request: CallRequest) -> list[Chunk]:
+async def chunks_of(provider: Hosted, request: CallRequest) -> list[Chunk]:
     return [chunk async for chunk in provider.stream(request)]
 
 
-async def into(got: list[Chunk], provider: HostedProvider[Any, Any], ask: CallRequest) -> None:
+async def into(got: list[Chunk], provider: Hosted, ask: CallRequest) -> None:
     async for chunk in provider.stream(ask):
         got.append(chunk)  # noqa: PERF401  (what came before an error is kept)
 
 
-def of(chunks: list[Chunk], kind: ChunkKind) -> list[Chunk]:
-    return [chunk for chunk in chunks if chunk.kind is kind]
-
-
 def facts(chunks: list[Chunk]) -> set[str]:
-    return {str(chunk.text) for chunk in of(chunks, ChunkKind.NOTE)}
+    return set(of(chunks, ChunkKind.NOTE))
 
 
 async def eventually(holds: Callable[[], bool]) -> None:
@@ -109,10 +72,9 @@ async def eventually(holds: Callable[[], bool]) -> None:
 async def test_a_call_is_sent_then_answered_then_counted(connect: Open, ask: CallRequest) -> None:
     chunks = await chunks_of(connect(), ask)
     assert chunks[0].kind is ChunkKind.SENT
-    assert "".join(c.text for c in of(chunks, ChunkKind.TEXT)) == TEXT
-    assert all(c.text for c in of(chunks, ChunkKind.TEXT))
-    usage = of(chunks, ChunkKind.USAGE)[-1].usage
-    assert usage is not None
+    assert "".join(of(chunks, ChunkKind.TEXT)) == TEXT
+    assert all(of(chunks, ChunkKind.TEXT))
+    usage = usage_of(chunks)
     assert usage.source == "server"
     assert usage.tokens_out == tokens.count(TEXT)
     assert usage.tokens_cached == 0
@@ -134,8 +96,7 @@ async def test_a_chunk_may_hold_several_tokens(
 ) -> None:
     emulator.retune(replace(FAST, tokens_per_chunk=5))
     chunks = await chunks_of(connect(), ask)
-    usage = of(chunks, ChunkKind.USAGE)[-1].usage
-    assert usage is not None
+    usage = usage_of(chunks)
     assert usage.tokens_out == tokens.count(TEXT)
     assert len(of(chunks, ChunkKind.TEXT)) == -(-tokens.count(TEXT) // 5)
 
@@ -144,14 +105,13 @@ async def test_characters_cut_in_two_by_the_network_arrive_whole(
     connect: Open, ask: CallRequest
 ) -> None:
     chunks = await chunks_of(connect("fragments=5"), ask)
-    assert "".join(c.text for c in of(chunks, ChunkKind.TEXT)) == TEXT
+    assert "".join(of(chunks, ChunkKind.TEXT)) == TEXT
 
 
 async def test_a_limit_that_was_hit_is_said(connect: Open, ask: CallRequest) -> None:
     chunks = await chunks_of(connect(), replace(ask, max_tokens=17, scripted_text=TEXT * 3))
     assert "truncated" in facts(chunks)
-    usage = of(chunks, ChunkKind.USAGE)[-1].usage
-    assert usage is not None
+    usage = usage_of(chunks)
     assert usage.tokens_out == 17
 
 
@@ -193,7 +153,7 @@ async def test_a_cut_connection_breaks_the_stream_after_what_had_come(
     got: list[Chunk] = []
     with pytest.raises(BrokenStream):
         await into(got, connect("cut"), ask)
-    assert TEXT.startswith("".join(c.text for c in of(got, ChunkKind.TEXT)))
+    assert TEXT.startswith("".join(of(got, ChunkKind.TEXT)))
     assert of(got, ChunkKind.TEXT)
 
 
@@ -216,6 +176,16 @@ async def test_closing_the_iterator_ends_the_request(
     assert emulator.ledger.frames_sent <= sent + 2
 
 
+async def test_leaving_before_the_first_word_ends_the_request(
+    connect: Open, ask: CallRequest, emulator: Emulator
+) -> None:
+    emulator.retune(EmulatedModel(ttft_s=5.0, tpot_s=0.02))
+    left = emulator.ledger.left
+    async with aclosing(connect().stream(ask)) as stream:
+        assert (await anext(stream)).kind is ChunkKind.SENT
+    await eventually(lambda: emulator.ledger.left == left + 1)
+
+
 async def test_cancelling_the_task_ends_the_request(
     connect: Open, ask: CallRequest, emulator: Emulator
 ) -> None:
@@ -235,7 +205,8 @@ async def test_calls_run_side_by_side(connect: Open, ask: CallRequest, emulator:
     await provider.warm_up()
     calls = await asyncio.gather(*(chunks_of(provider, ask) for _ in range(4)))
     last_sent_s = max(chunks[0].t_s for chunks in calls)
-    assert last_sent_s < min(of(chunks, ChunkKind.TEXT)[0].t_s for chunks in calls)
+    firsts_s = (next(c.t_s for c in chunks if c.kind is ChunkKind.TEXT) for chunks in calls)
+    assert last_sent_s < min(firsts_s)
 
 
 async def test_a_new_connection_is_said_once(connect: Open, ask: CallRequest) -> None:

@@ -3,8 +3,6 @@ from __future__ import annotations
 import httpx2
 import openai
 import pytest
-from anthropic.types import MessageDeltaUsage
-from anthropic.types import Usage as ClaudeUsage
 from openai.types import CompletionUsage
 from openai.types.responses import ResponseUsage
 
@@ -55,6 +53,9 @@ def test_responses_usage() -> None:
 
 
 def test_messages_input_excludes_the_cache_and_is_added_up() -> None:
+    from anthropic.types import MessageDeltaUsage
+    from anthropic.types import Usage as ClaudeUsage
+
     counts = normalise.MessagesUsage()
     assert counts.total() is None
     counts.update(
@@ -70,6 +71,8 @@ def test_messages_input_excludes_the_cache_and_is_added_up() -> None:
 
 
 def test_messages_without_cache_counts_do_not_say_zero() -> None:
+    from anthropic.types import Usage as ClaudeUsage
+
     counts = normalise.MessagesUsage()
     counts.update(ClaudeUsage(input_tokens=50, output_tokens=1))
     assert counts.total() == Usage(50, None, 1)

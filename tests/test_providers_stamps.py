@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,8 @@ async def call(vendor: Vendor, answer: Recorded) -> AsyncIterator[AsyncIterator[
         provider = vendor.make(Endpoint(server.url, "none"))
         try:
             await provider.ready()
-            yield provider.stream(ASK)
+            async with aclosing(provider.stream(ASK)) as chunks:
+                yield chunks
         finally:
             await provider.aclose()
 

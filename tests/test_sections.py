@@ -137,7 +137,9 @@ def test_sections_have_their_order_and_names() -> None:
 # --- what somebody wrote stays text ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SECTIONS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n == "toggles" else ()) for n in SECTIONS]
+)
 def test_a_message_with_markup_stays_text(name: str) -> None:
     message = f"How do I track my parcel? {HOSTILE}"
     app = draw(name, message=message)
