@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
@@ -68,6 +68,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("alone")
 
 
+def _lacking(message: str) -> NoReturn:
+    """Skip what cannot run here; where everything has to be there, it fails."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)
+
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -77,16 +84,26 @@ def chromium() -> Iterator[Any]:
     named = os.environ.get("PLAYGROUND_CHROMIUM")
     path = named or next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if path is None:
-        message = "no Chromium here: install one, or name it in PLAYGROUND_CHROMIUM"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
+        _lacking("no Chromium here: install one, or name it in PLAYGROUND_CHROMIUM")
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def local_model() -> None:
+    """The local engine and its small model, as `python -m core models pull` brings them."""
+    from core.errors import Unavailable
+    from core.local.models import locate
+
+    try:
+        pytest.importorskip("xllamacpp")
+        locate("small")
+    except (Unavailable, pytest.skip.Exception) as problem:
+        _lacking(str(problem))
 
 
 @pytest.fixture(scope="session")

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import os
+import itertools
+from dataclasses import dataclass
 
 import pytest
 
-from core.bench_local import cache_reuse, cancelling, crowd, orphans
-from core.errors import Unavailable
-from core.local.models import locate
+from core import bench_local
+from core.bench_local import Call, cache_reuse, cancelling, orphans
+from core.local.provider import LocalProvider
+from core.providers.base import CallRequest
 
-pytestmark = [pytest.mark.engine, pytest.mark.alone, pytest.mark.slow]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _weights() -> None:
-    try:
-        pytest.importorskip("xllamacpp")
-        locate("small")
-    except (Unavailable, pytest.skip.Exception) as problem:
-        if "CI" in os.environ:
-            pytest.fail(f"CI must have the engine and its weights: {problem}")
-        pytest.skip(str(problem))
+pytestmark = [
+    *(pytest.mark.engine, pytest.mark.alone, pytest.mark.slow),
+    pytest.mark.usefixtures("local_model"),
+]
 
 
 def test_a_cached_prefix_of_a_thousand_tokens_is_five_times_faster_or_more() -> None:
@@ -41,8 +35,53 @@ def test_an_engine_stops_writing_soon_after_its_stream_is_closed() -> None:
     assert cancelling(tries=2)["writing_s"] < 0.5
 
 
-def test_twenty_at_once_are_all_served_in_order_and_told_their_place() -> None:
-    figures = crowd(20)
-    assert figures["answered"] == 20
-    assert figures["waited"] == figures["told_falling_places"] == 20 - figures["lanes"]
-    assert figures["in_order"]
+# --- twenty calls at once -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What the bench says, and its calls in the order in which they were made."""
+
+    figures: bench_local.Figures
+    calls: tuple[Call, ...]
+
+    @property
+    def lanes(self) -> int:
+        return int(self.figures["lanes"])
+
+
+@pytest.fixture(scope="module")
+def twenty() -> Crowd:
+    made: dict[int, Call] = {}
+    numbers, call = itertools.count(), bench_local._call
+
+    async def noted(provider: LocalProvider, request: CallRequest) -> Call:
+        number = next(numbers)
+        made[number] = await call(provider, request)
+        return made[number]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(bench_local, "_call", noted)
+        figures = bench_local.crowd(20)
+    return Crowd(figures, tuple(made[k] for k in range(20)))
+
+
+def test_all_are_served_in_order(twenty: Crowd) -> None:
+    assert twenty.figures["answered"] == 20
+    assert twenty.figures["in_order"]
+
+
+def test_all_who_wait_are_told_how_many_go_before_and_it_only_falls(twenty: Crowd) -> None:
+    served, waiting = twenty.calls[: twenty.lanes], twenty.calls[twenty.lanes :]
+    assert not any(call.places for call in served)
+    for place, call in enumerate(waiting, start=1):
+        assert call.places[0] == place
+        # Where two engines are free at once, a place is passed over.
+        assert list(call.places) == sorted(set(call.places), reverse=True)
+        assert call.places[-1] <= twenty.lanes
+
+
+def test_time_in_the_line_is_not_the_engines(twenty: Crowd) -> None:
+    work = [(c.sent_s, c.sent_s + c.ttft_s + c.decode_s) for c in twenty.calls]
+    for sent_s, _ in work:
+        assert sum(start_s <= sent_s < end_s for start_s, end_s in work) <= twenty.lanes

@@ -23,6 +23,7 @@ from core.providers.base import CallRequest, Chunk, ChunkKind, Message, Usage
 
 pytestmark = [
     *(pytest.mark.engine, pytest.mark.alone, pytest.mark.slow),
+    pytest.mark.usefixtures("local_model"),
     pytest.mark.asyncio(loop_scope="module"),
 ]
 
@@ -33,17 +34,6 @@ ASK = CallRequest(
     static_messages=1,
     scripted_text="It is on its way and will be there on Friday.",
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _weights() -> None:
-    try:
-        pytest.importorskip("xllamacpp")
-        locate("small")
-    except (Unavailable, pytest.skip.Exception) as problem:
-        if "CI" in os.environ:
-            pytest.fail(f"CI must have the engine and its weights: {problem}")
-        pytest.skip(str(problem))
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

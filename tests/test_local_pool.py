@@ -88,6 +88,19 @@ async def test_first_come_first_served_and_everybody_knows_the_place() -> None:
     assert [caller.places for caller in callers] == [[], [], [1], [2, 1], [3, 2, 1], [4, 3, 2, 1]]
 
 
+async def test_where_two_engines_are_free_at_once_a_place_is_passed_over() -> None:
+    pool = pool_of()
+    callers = [Caller(pool) for _ in range(6)]
+    await queued(*callers)
+    for caller in callers[:2]:
+        caller.may_end.set()
+    await queued(*callers)
+    assert [caller.places for caller in callers] == [[], [], [1], [2], [3, 1], [4, 2]]
+    for caller in callers:
+        await caller.end()
+    assert [caller.places[-1:] for caller in callers[4:]] == [[1], [1]]
+
+
 async def test_no_more_engines_work_than_there_are_lanes() -> None:
     pool = pool_of(lanes=2)
     small, large, drafts = Caller(pool), Caller(pool, LARGE), Caller(pool, DRAFTS)
