@@ -18,7 +18,7 @@ from core.engines import warm_up
 from core.errors import EngineError, InputError
 from core.execute import Engine, Run, execute
 from core.load import Capacity, under_load
-from core.local.machine import foreign_share, read_cpu
+from core.local.machine import watched
 from core.metrics import Reader, metric
 from core.plan import Plan
 from core.profiles import Setting
@@ -117,12 +117,11 @@ async def accuracy(
             for position in rng.permutation(len(plans)):
                 name = tuple(plans)[position]
                 tell(of.id, name, done, total)
-                before = read_cpu()
-                runs[name].append(
-                    await execute(plans[name], engine, where, only(of, request), limit_s=LIMIT_S)
-                )
-                share = foreign_share(before, read_cpu())
-                foreign += [] if share is None else [share]
+                with watched(foreign):
+                    run = await execute(
+                        plans[name], engine, where, only(of, request), limit_s=LIMIT_S
+                    )
+                runs[name].append(run)
                 done += 1
         failed += sum(run.failed for found in runs.values() for run in found)
         for name, plan in plans.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,10 +15,11 @@ from core import live
 from core.accuracy import METRICS, NAIVE, Accuracy, Cases, accuracy
 from core.calibrate import calibrate
 from core.engines import DEFAULT_MODELS, Target
-from core.errors import InputError, UnknownName
+from core.errors import UnknownName
 from core.execute import Engine
 from core.fitted import FittedProfile
 from core.fitted_setting import setting_of
+from core.kept import keep
 from core.load import Capacity
 from core.local.machine import BUSY_SHARE, describe_machine, usable_cores
 from core.local.provider import MOST_LANES
@@ -30,6 +30,7 @@ from core.techniques import HEADLINE_ORDER, PRESETS, TECHNIQUES
 from core.verdicts import NO_CHANGE, judged
 
 DOCS = Path(__file__).parent.parent / "docs"
+KEPT = DOCS / "accuracy.json"
 DEFAULT_REPEATS = 5
 SCHEMA = 1
 
@@ -77,12 +78,7 @@ def run(asked: Asked, folder: Path = DOCS) -> dict[str, object]:
     fits, found = asyncio.run(_measured(asked))
     print(file=sys.stderr)  # noqa: T201  (progress)
     data = report(asked, fits, found)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "accuracy.json").write_text(json.dumps(data, indent=1) + "\n")
-        (folder / "accuracy.md").write_text(page(data, found))
-    except OSError as error:
-        raise InputError(f"cannot write to {folder}: {error.strerror}") from None
+    keep(folder, KEPT.stem, data, page(data, found))
     return data
 
 

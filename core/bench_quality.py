@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ import numpy as np
 from core.bench_accuracy import DOCS
 from core.engines import Target, named, using
 from core.errors import InputError, UnknownName
+from core.kept import keep
 from core.local.machine import describe_machine
 from core.local.models import locate
 from core.profiles import setting
@@ -68,7 +68,7 @@ def run(asked: Asked, tell: Callable[[str], None], folder: Path = DOCS) -> dict[
     """
     target = asked.target
     found = asyncio.run(_measured(asked, target, tell, lambda part: _keep(part, target, folder)))
-    return {"schema": SCHEMA, **asdict(_table(found, target))}
+    return _plain(_table(found, target))
 
 
 async def _measured(
@@ -98,13 +98,11 @@ def _table(found: Quality, target: Target) -> Table:
 def _keep(found: Quality, target: Target, folder: Path) -> None:
     """Write what is known. Raises InputError where that cannot be done."""
     table = _table(found, target)
-    data = {"schema": SCHEMA, **asdict(table)}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / KEPT.name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-        (folder / "quality.md").write_text(page(table), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write to {folder}: {error.strerror}") from None
+    keep(folder, KEPT.stem, _plain(table), page(table))
+
+
+def _plain(table: Table) -> dict[str, object]:
+    return {"schema": SCHEMA, **asdict(table)}
 
 
 def _weights(target: Target, name: str) -> str:

@@ -58,7 +58,7 @@ from core.workload import Words
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """What one LLM step reads and writes, arrays (n,), see `core.workload.Call`.
+    """What one LLM step reads and writes, arrays (n,), see `core.counts.Call`.
 
     `lead` and `decode` are when its first and last tokens are there, in token times; `lang` is the
     language of the request.

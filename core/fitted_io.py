@@ -8,6 +8,7 @@ import re
 from dataclasses import asdict
 from pathlib import Path
 
+from core import kept
 from core.errors import InputError, InvalidData, UnknownName
 from core.fitted import FittedProfile
 from core.places import user_dir
@@ -44,13 +45,10 @@ def load(name: str, folder: Path | None = None) -> FittedProfile:
         InvalidData: its file is broken; the message names the key.
     """
     path = _path(name, folder)
-    try:
-        data = json.loads(path.read_text())
-    except FileNotFoundError as error:
+    data = kept.load(path, name=str(path))
+    if data is None:
         valid = saved(folder) or ("none so far: `calibrate --save NAME` makes one",)
-        raise UnknownName("fitted profile", name, valid) from error
-    except (OSError, ValueError) as error:
-        raise InvalidData(str(path), f"cannot be read: {error}") from error
+        raise UnknownName("fitted profile", name, valid)
     if not isinstance(data, dict) or data.pop("schema", None) != SCHEMA:
         raise InvalidData(str(path), f"only schema {SCHEMA} can be read", key="schema")
     return read(FittedProfile, data, str(path))

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
 from core.dists import Array
 from core.plan import Deadline, Step
@@ -71,7 +70,7 @@ class Lane:
         return np.clip(self.ready + waited, self.ready, np.maximum(self.first, self.ready))
 
 
-def columns(arrays: Sequence[NDArray[T]]) -> NDArray[T]:
+def columns(arrays: Sequence[npt.NDArray[T]]) -> npt.NDArray[T]:
     """Arrays (n,) side by side, (n, S), each still in one piece: that is what costs no time."""
     return np.stack(arrays).T
 

@@ -22,7 +22,7 @@ from core.engines import warm_up
 from core.errors import EngineError
 from core.execute import Engine, execute
 from core.likeness import reading, says_the_same
-from core.local.machine import foreign_share, read_cpu
+from core.local.machine import watched
 from core.plan import LlmStep, Plan
 from core.profiles import Setting
 from core.quality_table import PLAIN, CaseRow, FieldRow, Quality
@@ -86,11 +86,10 @@ class _Asking:
 
     async def ask(self, arm: Arm, request: Request, engine: Engine, where: Setting) -> None:
         """Run one request in one arm."""
-        found, before = self.arms[arm], read_cpu()
+        found = self.arms[arm]
         free = replace(engine, scripted=False, by_schema=arm[1])
-        run = await execute(found.plan, free, where, only(self.of, request), limit_s=LIMIT_S)
-        share = foreign_share(before, read_cpu())
-        self.foreign += [] if share is None else [share]
+        with watched(self.foreign):
+            run = await execute(found.plan, free, where, only(self.of, request), limit_s=LIMIT_S)
         self.failed += run.failed
         if not run.failed:
             found.take(request.id, run.calls)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import InvalidData
+from core.kept import load
 from core.plan_io import read
 from core.retrieval.quality import Share, pooled
 
@@ -99,12 +98,7 @@ class Table:
 
 def kept(file: Path = KEPT) -> Table | None:
     """Return the last result, None where there is none. Raises InvalidData if it is broken."""
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise InvalidData(file.name, f"cannot be read: {error}") from error
+    data = load(file)
     if isinstance(data, dict):
         data.pop("schema", None)
-    return read(Table, data, file.name)
+    return None if data is None else read(Table, data, file.name)

@@ -71,19 +71,15 @@ class Later(Generic[V]):
 
     def __init__(self, make: Callable[[], V]) -> None:
         self._make: Callable[[], V] | None = make
-        self._made: V | None = None
+        self._made: list[V] = []
 
     @property
     def value(self) -> V:
         """The value. Two threads may both make it; they get equal ones."""
-        made, make = self._made, self._make
-        if made is not None:
-            return made
-        if make is None:
-            return self.value
-        self._made = made = make()
-        self._make = None
-        return made
+        if (make := self._make) is not None:
+            self._made = [make()]
+            self._make = None
+        return self._made[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

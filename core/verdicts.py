@@ -14,7 +14,6 @@ CLOSE = 0.10
 """A predicted change is called right where it misses the measured one by at most this share of the
 naive plan's time. Assumption: less than people notice in a wait of seconds."""
 
-
 FEWEST_REPEATS = 3
 """Ranges of fewer repeats say nothing; those of three, apart by chance, are so one time in ten."""
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
-from core.errors import InvalidData
+from core.kept import load
 from core.plan_io import read
 from core.request import Lang
 from core.retrieval import speed
@@ -89,13 +89,8 @@ class Measured:
 @lru_cache(maxsize=1)
 def measured() -> Measured | None:
     """Return the table; None where it was never made. Raises: InvalidData for a broken file."""
-    if not FILE.exists():
-        return None
-    try:
-        data = json.loads(FILE.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InvalidData(FILE.name, f"cannot be read: {error}") from None
-    return read(Measured, data, FILE.name)
+    data = load(FILE)
+    return None if data is None else read(Measured, data, FILE.name)
 
 
 # --- making it ------------------------------------------------------------------------------------

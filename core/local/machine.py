@@ -7,6 +7,7 @@ which means "not known", not "idle".
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import time
@@ -99,6 +100,15 @@ def _process_ticks(pid: int) -> int:
     # The command in brackets may hold spaces; the counters are fields 14 and 15 of the line.
     fields = stat.rpartition(")")[2].split()
     return int(fields[11]) + int(fields[12])
+
+
+@contextlib.contextmanager
+def watched(shares: list[float]) -> Iterator[None]:
+    """Add the share of the machine that others use during the block, where the system tells."""
+    before = read_cpu()
+    yield
+    share = foreign_share(before, read_cpu())
+    shares += [] if share is None else [share]
 
 
 def _family(pid: int) -> Iterator[int]:

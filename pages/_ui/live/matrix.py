@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from core.accuracy import Accuracy, AccuracyRow, accuracy
 from core.background import Tell
-from core.bench_accuracy import DOCS, shared
+from core.bench_accuracy import KEPT, shared
 from core.engines import Target
 from core.errors import InvalidData
 from core.fitted import FittedProfile
 from core.jobs import Control
+from core.kept import load
 from core.load import Capacity
 from core.local.machine import describe_machine
 from core.plan import Plan
@@ -30,7 +31,7 @@ from pages._ui.live.predicted import fitted
 from pages._ui.live.shared import desk
 from pages._ui.live.watch import Ahead
 
-KIND, KEPT = "accuracy", DOCS / "accuracy.json"
+KIND = "accuracy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +110,9 @@ def _capacity(target: Target) -> Callable[[Plan], Capacity | None]:
 
 def kept(file: Path = KEPT) -> Table | None:
     """Return the last full result, None where there is none. Raises InvalidData if it is broken."""
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    data: Any = load(file)
+    if data is None:
         return None
-    except (OSError, ValueError) as error:
-        raise InvalidData(file.name, f"cannot be read: {error}") from error
     try:
         rows = tuple(read(AccuracyRow, row, file.name) for row in data["rows"])
         others = tuple(float(share) for share in data["foreign"])
