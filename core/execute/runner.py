@@ -103,6 +103,7 @@ class Runner:
             track.stop(self.clock.now())
             self.screen.ended(step, track.end_s, skipped=track.state is State.SKIPPED)
             self.screen.finish(step.id)
+            track.let_go_on()
             self.report(StepEnded(step.id, track.state, track.end_s))
 
     def _due_s(self, step: Step) -> float:

@@ -69,11 +69,14 @@ class Track:
         self.first_out.set()
 
     def end(self, at_s: float, state: State, *, absent: bool) -> None:
-        """End, and let those go on who wait for it."""
+        """Note the end; those who wait for it go on when they are let."""
         self.end_s, self.state, self.absent = at_s, state, absent
         if math.isnan(self.first_s) or self.first_s > at_s:
             self.first_s = at_s
         self.end_own(at_s)
+
+    def let_go_on(self) -> None:
+        """Let those go on who wait for the end: all who had to know of it have been told."""
         self.ended.set()
 
     def end_own(self, at_s: float) -> None:
@@ -89,7 +92,7 @@ class Track:
 
     def stop(self, now_s: float) -> None:
         """End because the whole run does: cancelled if it was at work, else left out."""
-        if self.ended.is_set():
+        if not math.isnan(self.end_s):
             return
         if math.isnan(self.start_s):
             self.skip(now_s)
