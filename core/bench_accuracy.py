@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -70,23 +69,24 @@ class Asked:
         return not self.techniques and set(self.scenarios) == set(SCENARIOS)
 
 
-def run(asked: Asked, folder: Path = DOCS) -> dict[str, object]:
+def run(asked: Asked, tell: Callable[[str], None], folder: Path = DOCS) -> dict[str, object]:
     """Calibrate, measure, write `accuracy.json` and `accuracy.md` to the folder; return the data.
 
     Takes minutes to hours. Raises: EngineError, InputError where the folder cannot be written.
     """
-    fits, found = asyncio.run(_measured(asked))
-    print(file=sys.stderr)  # noqa: T201  (progress)
+    fits, found = asyncio.run(_measured(asked, tell))
     data = report(asked, fits, found)
     keep(folder, KEPT.stem, data, page(data, found))
     return data
 
 
-async def _measured(asked: Asked) -> tuple[tuple[FittedProfile, ...], Accuracy]:
+async def _measured(
+    asked: Asked, tell: Callable[[str], None]
+) -> tuple[tuple[FittedProfile, ...], Accuracy]:
     rng = np.random.default_rng(0)
     target = Target("local", *DEFAULT_MODELS["local"])
     async with live.using(target, setting()) as engine:
-        fits = [await _fit(engine, role, rng) for role in ("large", "small")]
+        fits = [await _fit(engine, role, rng, tell) for role in ("large", "small")]
         calibrated = setting_of(fits[0], fits[1], setting())
         found = await accuracy(
             [scenario(name) for name in asked.scenarios],
@@ -96,18 +96,20 @@ async def _measured(asked: Asked) -> tuple[tuple[FittedProfile, ...], Accuracy]:
             repeats=asked.repeats,
             rng=rng,
             capacity=lambda plan: shared(plan, fits),
-            tell=lambda of, case, done, total: _tell(f"{done}/{total} runs, {of}, {case}"),
+            tell=lambda of, case, done, total: tell(f"{done}/{total} runs, {of}, {case}"),
         )
     return tuple(fits), found
 
 
-async def _fit(engine: Engine, role: str, rng: np.random.Generator) -> FittedProfile:
+async def _fit(
+    engine: Engine, role: str, rng: np.random.Generator, tell: Callable[[str], None]
+) -> FittedProfile:
     model = engine.large if role == "large" else engine.small
     return await calibrate(
         model.provider,
         model.name,
         rng=rng,
-        on_probe=lambda done, total: _tell(f"calibrating {role}: {done}/{total}"),
+        on_probe=lambda done, total: tell(f"calibrating {role}: {done}/{total}"),
     )
 
 
@@ -187,7 +189,3 @@ def _noise(foreign: Sequence[float]) -> str:
         f"Noise: other programs used {np.median(foreign):.0%} of the machine in the median run and "
         f"{max(foreign):.0%} at most. Above {BUSY_SHARE:.0%} a run says little about the engine."
     )
-
-
-def _tell(line: str) -> None:
-    print(f"\r{line:60}", end="", file=sys.stderr, flush=True)  # noqa: T201  (progress)

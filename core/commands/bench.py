@@ -95,7 +95,7 @@ def _asked(
     if name == ACCURACY:
         repeats = bench_accuracy.DEFAULT_REPEATS if given.repeat is None else given.repeat
         wanted = bench_accuracy.Asked(scenarios, techniques, repeats)
-        return lambda: bench_accuracy.run(wanted)
+        return lambda: bench_accuracy.run(wanted, show)
     if name == QUALITY:
         asked = bench_quality.Asked(
             scenarios,
