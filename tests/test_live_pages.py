@@ -305,6 +305,7 @@ def test_the_kept_table_is_read_back_or_named_as_broken(tmp_path: Path) -> None:
     assert found is not None
     assert found.found == measured
     assert found.noise == 0.1
+    assert not found.whole
     file.write_text("{}")
     with pytest.raises(InvalidData, match=r"accuracy\.json"):
         matrix.kept(file)

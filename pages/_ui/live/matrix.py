@@ -47,12 +47,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A finished matrix, and what it was measured with."""
+    """A finished matrix, and what it was measured with; `whole`: with nothing left out."""
 
     found: Accuracy
     engine: str
     date: str
     machine: str
+    whole: bool = True
 
     @property
     def noise(self) -> float | None:
@@ -117,6 +118,6 @@ def kept(file: Path = KEPT) -> Table | None:
         rows = tuple(read(AccuracyRow, row, file.name) for row in data["rows"])
         others = tuple(float(share) for share in data["foreign"])
         found = Accuracy(rows, tuple(data["requests"]), others, int(data["failed"]))
-        return Table(found, data["engine"], data["date"], data["machine"])
+        return Table(found, data["engine"], data["date"], data["machine"], data["whole"])
     except (KeyError, TypeError) as error:
         raise InvalidData(file.name, f"lacks or misuses {error}") from error

@@ -27,6 +27,8 @@ def draw(table: Table, *, key: str) -> None:
     noise = "–" if table.noise is None else share(table.noise)
     facts = {"engine": title(table.engine), "date": table.date[:16].replace("T", " ")}
     st.caption(tr("accuracy.of", machine=table.machine, noise=noise, **facts))
+    if not table.whole:
+        st.caption(tr("accuracy.part"))
     for metric_id in METRICS:
         st.markdown(_sentence(table, metric_id))
     if table.found.failed:
