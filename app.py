@@ -13,12 +13,17 @@ from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
 
 from core.errors import PlaygroundError
 from core.text import catalogue
 from hosting.compression import CompressedOnce
 from hosting.headers import SecurityHeaders
 from hosting.logs import keep_keys_out_of_logs
+from pages._ui import job
+from pages._ui.frame import PAGES
 from pages._ui.live import shared
 
 _LOG = logging.getLogger(__name__)
@@ -33,6 +38,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
         # A hidden option: it may vanish from Streamlit without notice, or the file was not found.
         _LOG.warning("runner.postScriptGC is on: many visitors at once will wait")
     yield
+    job.close()
     shared.close()
 
 
@@ -44,9 +50,15 @@ def show_error(error: Exception) -> bool:
     return False
 
 
+async def to_the_first_page(request: Request) -> RedirectResponse:
+    """Lead from the first page's name to where it stands: Streamlit serves it at the root alone."""
+    return RedirectResponse(f"./?{request.url.query}" if request.url.query else "./")
+
+
 app = st.App(
     Path(__file__).resolve().parent / "pages" / "main.py",
     lifespan=lifespan,
+    routes=[Route(f"/{PAGES[0].name}", to_the_first_page)],
     middleware=[Middleware(SecurityHeaders), Middleware(CompressedOnce)],
     on_script_error=show_error,
 )

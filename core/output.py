@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from core import tokens
+from core.excerpt import SENTENCE_END, sentences
 from core.plan import Field, Form, Signature
-from core.prompt import SENTENCE_END, plain, sentences
+from core.prompt import plain
 from core.request import Item, Value
 
 ACCEPTED_SPEED = 4.0

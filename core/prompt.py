@@ -6,17 +6,16 @@ Token counts of a plan are counts of this text, never typed in.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 from core import tokens
+from core.excerpt import excerpts, sentences
 from core.plan import Field, Form, Input, Signature
 from core.request import Document, Request, Value
 
 Role = Literal["system", "user", "assistant"]
 
-SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 PER_MESSAGE_TOK = 4
 """Tokens a chat format spends on each message's frame (role and separators)."""
 
@@ -145,11 +144,6 @@ def plain(value: object) -> object:
     return value
 
 
-def sentences(text: str) -> tuple[str, ...]:
-    """Sentences of a text, whitespace between them dropped."""
-    return tuple(s for s in SENTENCE_END.split(text) if s.strip())
-
-
 def _history(spec: Input, request: Request) -> str:
     turns = request.history
     keep = len(turns) if spec.last_turns is None else min(spec.last_turns, len(turns))
@@ -163,10 +157,16 @@ def passages(spec: Input, request: Request) -> tuple[tuple[Document, str], ...]:
     found = request.passages
     if spec.same_category:
         found = tuple(d for d in found if d.category == found[0].category)
+    found = found[: spec.top_k]
+    bodies = [document.text for document in found]
+    if spec.sentences is not None:
+        asked = f"{request.values.get('query', '')} {request.message}"
+        bodies = list(excerpts(found, asked, spec.sentences))
     taken: list[tuple[Document, str]] = []
     used = 0
-    for document in found[: spec.top_k]:
-        body = pruned(document, request) if spec.prune else document.text
+    for document, body in zip(found, bodies, strict=True):
+        if not body:
+            continue
         used += tokens.count(_passage(document, body))
         if spec.budget_tok is not None and used > spec.budget_tok and taken:
             break
@@ -176,20 +176,3 @@ def passages(spec: Input, request: Request) -> tuple[tuple[Document, str], ...]:
 
 def _passage(document: Document, body: str) -> str:
     return f"[{document.id}] {document.title}: {body}"
-
-
-def pruned(document: Document, request: Request) -> str:
-    """The sentences of a document that share words with the question; the first always."""
-    asked = _words(f"{request.values.get('query', '')} {request.message}")
-    parts = sentences(document.text)
-    kept = [s for i, s in enumerate(parts) if i == 0 or len(_words(s) & asked) >= 2]
-    return " ".join(kept)
-
-
-def _words(text: str) -> frozenset[str]:
-    """Words longer than three letters, and two-syllable stems of Korean ones."""
-    return frozenset(
-        w[:2] if "가" <= w[0] <= "힣" else w
-        for w in re.findall(r"\w+", text.lower())
-        if len(w) > 3 or ("가" <= w[0] <= "힣" and len(w) > 1)
-    )

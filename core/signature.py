@@ -56,6 +56,7 @@ class Field:
 class Input:
     """One value put into a prompt, with what is left of it: turns, items, tokens, sentences.
 
+    `sentences` is how many of all passages are kept, the ones that bear most on the question.
     `same_category` keeps only the documents of the best one's category: what a filter on metadata
     leaves for the search to find.
     """
@@ -64,7 +65,7 @@ class Input:
     last_turns: int | None = None
     top_k: int | None = None
     budget_tok: int | None = None
-    prune: bool = False
+    sentences: int | None = None
     same_category: bool = False
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from core.emulator import Emulator
 
 ROOT = Path(__file__).resolve().parent.parent
+APP = ROOT / "app.py"
 
 # A test that finds a real key would spend somebody's money; one that needs a key sets its own.
 for name in [n for n in os.environ if n.endswith(("_API_KEY", "_API_TOKEN"))]:
@@ -163,12 +164,12 @@ StartApp = Callable[..., RunningApp]
 def start_app() -> Iterator[StartApp]:
     """Start the app as its readers do, on a free port; all are stopped when the tests are over.
 
-    `folder` is the working directory; keywords are added to the environment.
+    `folder` is the working directory, `script` the app; keywords are added to the environment.
     """
     started: list[RunningApp] = []
 
-    def start(folder: Path = ROOT, **environment: str) -> RunningApp:
-        app = _start(folder, environment)
+    def start(folder: Path = ROOT, script: Path = APP, **environment: str) -> RunningApp:
+        app = _start(folder, script, environment)
         started.append(app)
         return app
 
@@ -177,10 +178,10 @@ def start_app() -> Iterator[StartApp]:
         app.stop()
 
 
-def _start(folder: Path, environment: dict[str, str]) -> RunningApp:
+def _start(folder: Path, script: Path, environment: dict[str, str]) -> RunningApp:
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")),
+            *(sys.executable, "-m", "streamlit", "run", str(script)),
             *("--server.address=127.0.0.1", "--server.port=0", "--server.headless=true"),
         ],
         cwd=folder,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.excerpt import excerpts
 from core.request import Document, Request, Value
 from core.retrieval.diets import DIETS, PLENTY, Diet, Facts, cited, context, kept
 from core.retrieval.search import Library
@@ -73,8 +74,9 @@ def test_a_diet_that_cuts_the_sentence_that_counts_loses_its_fact() -> None:
 
 
 def test_shared_words_are_those_of_the_technique() -> None:
-    (only,) = context(Diet("words", 1), Library(DOCUMENTS), REFUND).passages
+    (only,) = context(Diet("words", 1, 1), Library(DOCUMENTS), REFUND).passages
     assert only.text == "You can return a product within 30 days."
+    assert excerpts((RETURNS,), REFUND.message, 1) == (only.text,)
 
 
 def test_every_diet_has_a_name_of_its_own() -> None:

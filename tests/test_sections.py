@@ -17,7 +17,7 @@ from core.text import LANGS, Lang, catalogue, text
 from pages._ui.sections import SECTIONS
 from pages._ui.sections.bars import Scale, bars, sign
 from pages._ui.sections.figures import amount, between, share, signed_share
-from pages._ui.sections.look import ROLES, palette
+from pages._ui.sections.look import ROLES, emphasised, palette
 from pages._ui.sections.marked import marked
 from pages._ui.sections.spread import BEFORE, METRICS
 from tests.app_pages import scripted
@@ -189,8 +189,11 @@ def test_the_metric_is_chosen_by_the_address() -> None:
     app = draw("toggles", query={"worth": "cost_usd"})
     assert app.segmented_control(key="worth").value == "cost_usd"
     assert "$" in Words(html(app)).words
-    assert r"\$" in app.markdown[0].value
-    assert not re.search(r"(?<!\\)\$", app.markdown[0].value)
+    assert "<b>Together they save $" in html(app)
+
+
+def test_what_is_emphasised_is_escaped_first() -> None:
+    assert emphasised("**a < b**, or *c*") == "<b>a &lt; b</b>, or *c*"
 
 
 def test_every_named_reason_belongs_to_a_technique() -> None:

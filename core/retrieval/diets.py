@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from core import prompt, tokens
+from core import tokens
+from core.excerpt import excerpts
 from core.request import Document, Request
 from core.retrieval.assemble import Context, assemble, prune
 from core.retrieval.quality import Share, question_vector, search_question
@@ -26,7 +27,8 @@ DietKind = Literal["whole", "budget", "sentences", "words"]
 class Diet:
     """The first `top_k` passages: whole, within `limit` tokens, or the best `limit` sentences.
 
-    `words` is what the technique prune_context does: sentences that share words with the question.
+    `sentences` are chosen by an encoder, `words` by the words they share with the question, as the
+    technique prune_context does.
     """
 
     kind: DietKind
@@ -40,7 +42,7 @@ class Diet:
             "whole": "",
             "budget": f" in {self.limit} tokens",
             "sentences": f", best {self.limit} sentences",
-            "words": ", sentences that share words",
+            "words": f", best {self.limit} sentences by words",
         }
         return f"top{self.top_k}{limits[self.kind]}"
 
@@ -59,8 +61,8 @@ DIETS: tuple[Diet, ...] = (
     Diet("sentences", 3, 8),
     Diet("sentences", 3, 6),
     Diet("sentences", 3, 4),
-    Diet("words", 5),
-    Diet("words", 3),
+    Diet("words", 5, 8),  # the defaults of the technique prune_context
+    Diet("words", 3, 8),
 )
 
 
@@ -114,8 +116,9 @@ def context(diet: Diet, library: Library, request: Request) -> Context:
     if diet.kind == "sentences" and diet.limit is not None:
         reader = library.encoder_for(question)
         passages = prune(passages, vector, reader, keep=diet.limit)
-    elif diet.kind == "words":
-        passages = [replace(d, text=prompt.pruned(d, request)) for d in passages]
+    elif diet.kind == "words" and diet.limit is not None:
+        texts = excerpts(passages, question, diet.limit)
+        passages = [replace(d, text=t) for d, t in zip(passages, texts, strict=True) if t]
     budget = diet.limit if diet.kind == "budget" else None
     return assemble(passages, tokens.count, budget_tok=budget)
 

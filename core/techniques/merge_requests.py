@@ -112,5 +112,6 @@ def _wider(a: Input, b: Input) -> Input:
         most(a.last_turns, b.last_turns),
         most(a.top_k, b.top_k),
         most(a.budget_tok, b.budget_tok),
-        a.prune and b.prune,
+        most(a.sentences, b.sentences),
+        a.same_category and b.same_category,
     )

@@ -34,7 +34,11 @@ def enter_page(name: str) -> None:
 
 
 def leave_page() -> None:
-    """Remember the values that are carried to other pages. Called by the frame, after the page."""
+    """Remember the values that are carried to other pages. Called by the frame, after the page.
+
+    Fragments that run later are not the run after a switch: what they draw keeps its value.
+    """
+    st.session_state[_SWITCHED] = False
     carried: dict[str, object] = st.session_state.setdefault(_CARRIED, {})
     carried.update({k: st.session_state[k] for k in carried if k in st.session_state})
 

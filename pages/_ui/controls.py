@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -31,8 +31,6 @@ from pages._ui.lang import language, tr
 
 FIRST_SCREEN: tuple[str, ...] = ("streaming", "short_keys", "parallel", "small_model")
 """What is switched on for a first visitor: enough to see both kinds of latency fall."""
-
-OnChange = Callable[[], None] | Literal["rerun"]
 
 OTHERS = tuple(
     t.id for t in sorted(TECHNIQUES, key=lambda t: t.principle or len(TECHNIQUES)) if not t.headline
@@ -145,24 +143,21 @@ def _model(role: str, usable: list[str], default: str) -> str:
 
 
 def pick_techniques() -> tuple[Choice, ...]:
-    """Toggles and the settings of what is on, for a page that runs as a whole at each change."""
+    """Presets, toggles, all others and their settings, for a page that runs as a whole."""
+    draw_presets()
     draw_toggles()
+    pick_others()
     draw_parameters()
     return chosen_techniques()
 
 
-def draw_toggles(on_change: Callable[[], None] | None = None) -> None:
-    """Presets, the headline toggles by principle, all others in a list that can be searched.
-
-    `on_change` is called when a toggle changes, e.g. to run only the fragments that show it.
-    """
-    _presets()
+def draw_toggles() -> None:
+    """The headline toggles by principle."""
     with st.container(gap="xsmall", key="toggles"):
         for principle, ids in by_principle(HEADLINE_ORDER).items():
             st.caption(tr(f"principle.{principle}"))
             for t in ids:
-                _toggle(t, on_change)
-    pick_others()
+                _toggle(t)
 
 
 def pick_others() -> list[str]:
@@ -204,7 +199,7 @@ def by_principle(ids: Sequence[str]) -> dict[int, list[str]]:
     return groups
 
 
-def _toggle(technique_id: str, on_change: Callable[[], None] | None) -> None:
+def _toggle(technique_id: str) -> None:
     what = tr(f"technique.{technique_id}.help")
     catch = tr(f"technique.{technique_id}.catch")
     carry(technique_id)
@@ -214,11 +209,11 @@ def _toggle(technique_id: str, on_change: Callable[[], None] | None) -> None:
         key=technique_id,
         bind="query-params",
         help=f"{what}\n\n{catch}",
-        on_change=on_change or "rerun",
     )
 
 
-def _presets() -> None:
+def draw_presets() -> None:
+    """Sets of techniques to switch on at once, and the way back."""
     with st.container(horizontal=True, gap="xsmall", key="presets"):
         for name in PRESETS:
             st.button(
@@ -261,7 +256,7 @@ def _switch(wanted: Sequence[str]) -> None:
         st.session_state["also"] = [t for t in OTHERS if t in wanted]
 
 
-def draw_parameters(on_change: Callable[[], None] | None = None) -> None:
+def draw_parameters() -> None:
     """A widget for each parameter of what is switched on, made from its type and limits."""
     having = [t for t in map(technique, _switched_on()) if dataclasses.fields(t.params)]
     if having:
@@ -269,10 +264,10 @@ def draw_parameters(on_change: Callable[[], None] | None = None) -> None:
             for t in having:
                 st.caption(f"**{tr(f'technique.{t.id}.title')}**")
                 for field in dataclasses.fields(t.params):
-                    _parameter(t, field, on_change or "rerun")
+                    _parameter(t, field)
 
 
-def _parameter(t: Technique, field: dataclasses.Field[Any], on_change: OnChange) -> None:
+def _parameter(t: Technique, field: dataclasses.Field[Any]) -> None:
     label = tr(f"technique.{t.id}.param.{field.name}")
     key = f"{t.id}_{field.name}"
     limits: Range | None = field.metadata.get("range")
@@ -281,13 +276,11 @@ def _parameter(t: Technique, field: dataclasses.Field[Any], on_change: OnChange)
     carry(key)
     if options:
         first = options.index(default)
-        st.selectbox(label, options, first, key=key, on_change=on_change, bind="query-params")
+        st.selectbox(label, options, first, key=key, bind="query-params")
     elif limits is None:
-        st.checkbox(label, bool(default), key=key, on_change=on_change, bind="query-params")
+        st.checkbox(label, bool(default), key=key, bind="query-params")
     else:
         kind = int if isinstance(default, int) else float
         low, high, step = kind(limits.low), kind(limits.high), kind(limits.step)
         # Not sliders: they bring 120 kB of date and number formatting to the first visit.
-        st.number_input(
-            label, low, high, kind(default), step, key=key, on_change=on_change, bind="query-params"
-        )
+        st.number_input(label, low, high, kind(default), step, key=key, bind="query-params")

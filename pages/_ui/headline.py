@@ -16,7 +16,7 @@ from core.text import Lang, text
 from pages._ui.view import View
 
 STYLE = """<style>
-.headline { margin: 0 !important; padding: 0; display: grid; gap: .5rem;
+.headline { margin: 0 !important; padding: 0 !important; display: grid; gap: .5rem;
   grid-template-columns: repeat(auto-fit, minmax(7.2rem, 1fr)) }
 .headline > div { border: 1px solid color-mix(in srgb, currentColor 16%, transparent);
   border-radius: .5rem; padding: .45rem .6rem .5rem; min-width: 0 }

@@ -34,6 +34,12 @@ def registry() -> Jobs:
     return Jobs()
 
 
+def close() -> None:
+    """End what runs and take no more, at the server's shutdown."""
+    if registry.cache_info().currsize:
+        registry().close()
+
+
 def start(kind: str, work: Work) -> None:
     """Hand work in and put its id into the address. For `on_click`."""
     owner: str = st.session_state.setdefault(_OWNER, secrets.token_urlsafe(8))

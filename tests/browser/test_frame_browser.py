@@ -84,6 +84,12 @@ def test_an_address_that_is_no_page_opens_the_default_page_in_its_frame(visit: O
     expect_page(page, "playground", "en")
 
 
+def test_the_first_page_is_found_by_its_name_too(visit: OpenPage) -> None:
+    opened = visit("/playground?pipeline=travel")
+    expect(opened.page).to_have_url(opened.base + "/?pipeline=travel")
+    expect_page(opened.page, "playground", "en")
+
+
 @pytest.mark.parametrize("screen", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_both_themes_draw_text_on_their_own_background(

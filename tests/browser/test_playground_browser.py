@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,20 +16,43 @@ PHONE = (390, 844)
 FIRST_VISIT_BYTES = 3_300_000
 """Uncompressed, without the chart library."""
 
-TOGGLE_MS = 500
-"""From the click to the redrawn race, in the middle of many, on two cores that also run the server,
-the browser without a graphics card, and whatever else. What it takes here is printed."""
+TOGGLE_MS = 150
+"""From the click to the redrawn race: the middle of many, in the quietest of some rounds."""
+
+TOGGLE_RATIO = 3.5
+"""How much longer than on a bare page it may take where the machine is too slow for that: two cores
+run the server, the browser without a graphics card, and whatever else. Both are printed."""
+
+BARE_PAGE = """
+import streamlit as st
+
+for i in range(6): st.button(f"button {i}", help="some help")
+for i in range(5): st.selectbox(f"box {i}", [str(k) for k in range(30)])
+for i in range(3): st.segmented_control(f"control {i}", ["a", "b", "c"])
+
+@st.fragment
+def play():
+    on = st.session_state.get("parallel", False)
+    st.html(f"<div class='race' data-run-id='{on}'>{on}</div>")
+    for i in range(10): st.toggle(f"toggle {i}", key=f"toggle_{i}", help="some help")
+    for i in range(3): st.number_input(f"number {i}", help="some help")
+    for i in range(6): st.caption(f"text {i}")
+    st.toggle("Parallel calls", key="parallel", help="some help")
+
+play()
+"""
+"""As many widgets as on the Playground, and a text in place of the race."""
 
 # From each press of the pointer on, counts the time until the race stands under another run id, and
 # what would be seen as a flash: the race gone, or its height jumping.
 STOPWATCH = """
 window.times = [];
 addEventListener('pointerdown', () => {
-  const start = performance.now(), root = window.raceRoot();
+  const start = performance.now(), root = window.shown();
   const id = root.getAttribute('data-run-id'), height = root.getBoundingClientRect().height;
   let flashes = 0;
   const look = () => {
-    const now = root.getBoundingClientRect().height;
+    const root = window.shown(), now = root.getBoundingClientRect().height;
     flashes += !root.isConnected || Math.abs(now - height) > 200;
     if (root.getAttribute('data-run-id') === id) requestAnimationFrame(look);
     else window.times.push([performance.now() - start, flashes]);
@@ -37,18 +61,18 @@ addEventListener('pointerdown', () => {
 }, true);
 """
 
-FIND_ROOT = """
-window.raceRoot = () => {
-  const search = (node) => {
-    for (const child of node.querySelectorAll('*')) {
-      if (child.matches('.race[data-run-id]')) return child;
-      if (child.shadowRoot) { const found = search(child.shadowRoot); if (found) return found; }
-    }
-    return null;
-  };
-  return search(document);
+FIND_RACE = """
+const search = (node) => {
+  for (const child of node.querySelectorAll('*')) {
+    if (child.matches('.race[data-run-id]')) return child;
+    if (child.shadowRoot) { const found = search(child.shadowRoot); if (found) return found; }
+  }
+  return null;
 };
+const race = search(document);
+window.shown = () => race;
 """
+FIND_BARE = "window.shown = () => document.querySelector('.race')"
 
 
 def fact(page: Page, name: str) -> str:
@@ -78,18 +102,35 @@ def test_first_visit_is_light_and_has_no_chart_library(visit: OpenPage, chromium
     assert sum(sizes.values()) <= FIRST_VISIT_BYTES, sorted(sizes.items(), key=lambda s: -s[1])[:8]
 
 
-def test_a_toggle_redraws_the_race_at_once_and_without_a_flash(visit: OpenPage) -> None:
-    page = visit("/").page
-    page.evaluate(FIND_ROOT)
+def rounds_ms(page: Page, count: int = 3, flips: int = 9) -> list[float]:
+    """The median time from click to change of each round; none of them may flash."""
     page.evaluate(STOPWATCH)
-    for count in range(1, 24):
+    for done in range(2 + count * flips):
         toggle(page, "Parallel calls")
-        page.wait_for_function("count => window.times.length === count", arg=count)
+        page.wait_for_function("count => window.times.length === count", arg=done + 1)
     found = page.evaluate("window.times")[2:]  # by then both plans are known to the server
     assert all(flashes == 0 for _, flashes in found)
-    median = statistics.median(ms for ms, _ in found)
-    print(f"toggle to redrawn race: {median:.0f} ms")
-    assert median < TOGGLE_MS
+    times = [ms for ms, _ in found]
+    return [statistics.median(times[i : i + flips]) for i in range(0, len(times), flips)]
+
+
+def test_a_toggle_redraws_the_race_at_once_and_without_a_flash(
+    visit: OpenPage, start_app: Callable[..., Any], tmp_path: Path, chromium: Any
+) -> None:
+    page = visit("/").page
+    page.evaluate(FIND_RACE)
+    ours = rounds_ms(page)
+    script = tmp_path / "bare.py"
+    script.write_text(BARE_PAGE)
+    bare = chromium.new_page()
+    bare.goto(start_app(script=script).url)
+    bare.locator(".race").wait_for()
+    bare.evaluate(FIND_BARE)
+    theirs = rounds_ms(bare)
+    bare.close()
+    print("toggle to redrawn race, by round:", [f"{ms:.0f} ms" for ms in ours])
+    print("the same on a bare page:", [f"{ms:.0f} ms" for ms in theirs])
+    assert min(ours) < max(TOGGLE_MS, TOGGLE_RATIO * min(theirs))
 
 
 def test_what_does_not_concern_the_race_leaves_it_playing(visit: OpenPage) -> None:

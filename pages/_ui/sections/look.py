@@ -7,6 +7,7 @@ reads the colour scheme Streamlit sets on the whole app.
 from __future__ import annotations
 
 import html
+import re
 import tomllib
 from functools import lru_cache
 from pathlib import Path
@@ -41,6 +42,11 @@ def palette(scheme: Scheme) -> dict[str, str]:
 def escaped(text: str) -> str:
     """Text as it may stand in HTML, between tags or in quotes."""
     return html.escape(text, quote=True)
+
+
+def emphasised(text: str) -> str:
+    """Return text as HTML, with what stands between two stars in bold."""
+    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escaped(text))
 
 
 def draw_html(body: str, *sheets: str) -> None:

@@ -15,7 +15,7 @@ from pages._ui.choosing import one_of
 from pages._ui.lang import tr
 from pages._ui.sections.bars import Bar, Scale, bars, drawn, hides, sign, whom
 from pages._ui.sections.figures import amount, metric_name, signed_share
-from pages._ui.sections.look import draw_html, escaped
+from pages._ui.sections.look import draw_html, emphasised, escaped
 from pages._ui.view import STREAM_N, View, workload
 
 METRICS = ("reader_wait_s", "total_s", "first_visible_s", "cost_usd")
@@ -35,12 +35,14 @@ def draw(view: View) -> None:
         return
     label = tr("section.toggles.metric")
     m = metric(one_of("worth", METRICS, label, lambda m: metric_name(metric(m), view.lang)))
-    with st.spinner(tr("section.toggles.working")):
-        found = _worths(view, m.id)
-    # Two dollar signs in Markdown would make a formula of what is between them.
-    st.markdown(_together(view, m, found).replace("$", r"\$"))
-    draw_html(_table(view, m, found), "toggles")
-    st.caption(tr("section.toggles.order", n=STREAM_N, seed=SEED))
+    found = _worths(view, m.id)
+    order = escaped(tr("section.toggles.order", n=STREAM_N, seed=SEED))
+    # One element: each one sent costs a redraw of the page, and this follows every toggle.
+    draw_html(
+        f"<p>{emphasised(_together(view, m, found))}</p>"
+        f"{_table(view, m, found)}<p class='order'>{order}</p>",
+        "toggles",
+    )
 
 
 @lru_cache(maxsize=64)
