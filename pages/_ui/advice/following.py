@@ -62,7 +62,7 @@ def _table(question: Question, here: Outcome, steps: tuple[Outcome, ...]) -> str
         tr("advice.effort"),
         tr("advice.risk"),
     )
-    return table(heads, _rows(question, here, steps), "steps")
+    return table(heads, _rows(question, here, steps), "stacked")
 
 
 def _rows(

@@ -85,7 +85,9 @@ def _table(answer: Answer) -> str:
         tr("advice.effort_sum"),
         tr("advice.risk"),
     )
-    return table(heads, (_row(o, answer.advice.best) for o in _told(answer.advice.pareto)), "front")
+    return table(
+        heads, (_row(o, answer.advice.best) for o in _told(answer.advice.pareto)), "stacked"
+    )
 
 
 def _row(outcome: Outcome, best: Outcome) -> tuple[str, ...]:

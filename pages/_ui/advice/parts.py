@@ -86,7 +86,10 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], kind: str = "") -
     body = "".join(
         f"<tr><th scope='row'>{first}</th>{_cells(names, rest)}</tr>" for first, *rest in rows
     )
-    return f"<div class='scroll'><table class='{kind}'><tr>{head}</tr>{body}</table></div>"
+    return (
+        f"<div class='scroll'><table class='{kind}'><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table></div>"
+    )
 
 
 def _cells(names: Sequence[str], cells: Sequence[str]) -> str:

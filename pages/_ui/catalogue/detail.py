@@ -101,7 +101,10 @@ def _gains(t: Technique, setting: Setting, reader: Reader) -> str:
         notes += dict.fromkeys(note for one in told for note in _notes(title, one))
         notes += _costs(t, title, told)
     heads = "".join(f"<th scope='col'>{escaped(h)}</th>" for h in ("", *(_aim(*a) for a in AIMS)))
-    table = f"<div class='scroll'><table><tr>{heads}</tr>{''.join(rows)}</table></div>"
+    table = (
+        f"<div class='scroll'><table class='stacked'><thead><tr>{heads}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
     return f"<div class='catalogue gains'>{table if rows else ''}{''.join(notes)}</div>"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
@@ -57,21 +57,24 @@ def _sentence(table: Table, metric_id: str) -> str:
 
 
 def _html(rows: tuple[Judged, ...]) -> str:
-    heads = "".join(f"<th scope='col'>{escaped(tr(f'accuracy.column.{h}'))}</th>" for h in HEADS)
-    body = "".join(_row(one) for one in rows)
+    names = [escaped(tr(f"accuracy.column.{h}")) for h in HEADS]
+    heads = "".join(f"<th scope='col'>{name}</th>" for name in names)
+    body = "".join(_row(names, one) for one in rows)
     return (
-        f"<div class='scroll' tabindex='0'><table class='lab'><thead><tr>{heads}</tr></thead>"
-        f"<tbody>{body}</tbody></table></div>"
+        f"<div class='scroll' tabindex='0'><table class='lab stacked'><thead><tr>{heads}</tr>"
+        f"</thead><tbody>{body}</tbody></table></div>"
     )
 
 
-def _row(one: Judged) -> str:
+def _row(names: Sequence[str], one: Judged) -> str:
     first, *rest = (escaped(cell) for cell in _cells(one))
+    cells = "".join(
+        f"<td data-name='{name}'>{cell}</td>" for name, cell in zip(names[1:-1], rest, strict=True)
+    )
     verdict = escaped(tr(f"accuracy.verdict.{one.verdict}"))
-    cells = "".join(f"<td>{cell}</td>" for cell in rest)
     return (
         f"<tr><th scope='row'>{first}</th>{cells}"
-        f"<td class='verdict-{one.verdict}'>{verdict}</td></tr>"
+        f"<td class='verdict-{one.verdict}' data-name='{names[-1]}'>{verdict}</td></tr>"
     )
 
 
