@@ -202,6 +202,16 @@ def test_own_scenario_from_a_folder(capsys: pytest.CaptureFixture[str], tmp_path
     assert found["scenario"] == "support"
 
 
+@pytest.mark.parametrize("name", ["", "nowhere/at/all"])
+def test_a_folder_without_a_scenario_is_said_to_have_none(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    code, _, err = run(capsys, "simulate", str(tmp_path / name))
+    assert code == EXIT_INPUT
+    assert err.startswith("error: no scenario in ")
+    assert err.count("\n") == 1
+
+
 def test_broken_toml_and_cyclic_plan(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     toml = (DATA / "scenarios" / "support" / "scenario.toml").read_text(encoding="utf-8")
     code, _, err = run(capsys, "simulate", folder_with(tmp_path, "[plan"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from core.errors import InputError
 from core.profiles import DEFAULT_LARGE, DEFAULT_ROUTE, DEFAULT_SMALL, Setting, pick, setting
 from core.rewrite import Choice
-from core.scenarios import Scenario, load, scenario
+from core.scenarios import SCENARIOS, Scenario, load, scenario
 from core.techniques import PRESETS, choose, technique
 
 
@@ -65,6 +65,8 @@ def found_scenario(name: str) -> Scenario:
     folder = Path(name)
     if (folder / "scenario.toml").is_file():
         return load(folder)
+    if name not in SCENARIOS and (folder.is_dir() or len(folder.parts) > 1):
+        raise InputError(f"no scenario in {name!r}: a folder with a scenario.toml is expected")
     return scenario(name)
 
 
