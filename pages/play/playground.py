@@ -60,7 +60,9 @@ def play(places: Places, shown: Shown, match: Match | None) -> None:
         controls.draw_parameters()
     if whole:
         draw_stage(places.stage, shown, match)
-    with places.below:
+    # The container is this run's own: a fragment that stands in the place itself would be added to
+    # the one of the run before.
+    with places.below, st.container():
         look_closer(shown)
 
 

@@ -146,6 +146,29 @@ def test_what_does_not_concern_the_race_leaves_it_playing(visit: OpenPage) -> No
     assert page.locator(".race").evaluate("node => node.mine") is True
 
 
+def test_what_follows_a_toggle_takes_the_place_of_what_was_there(visit: OpenPage) -> None:
+    opened = visit("/")
+    page = opened.page
+    for label in ("Streaming", "Chunking", "Merge requests", "Streaming"):
+        toggle(page, label)
+        opened.settle()
+    page.get_by_role("radio", name="Prompts", exact=True).click()
+    opened.settle()
+    toggle(page, "Caching")
+    opened.settle()
+    for once in (".race", ".headline", "[data-testid=stMultiSelect]"):
+        expect(page.locator(once)).to_have_count(1)
+    expect(page.get_by_role("radio", name="Prompts", exact=True)).to_have_count(1)
+    expect(page.get_by_role("radio", name="Prompts", exact=True)).to_be_checked()
+    expect(page.locator(".worth")).to_have_count(0)
+    toggles = page.get_by_test_id("stCheckbox").filter(has_text="Caching")
+    expect(toggles).to_have_count(1)
+    expect(page.get_by_text("Settings of what is on")).to_have_count(1)
+    yours = page.locator("[data-lane=yours] .subtitle")
+    expect(yours).to_contain_text("Caching")
+    expect(yours).to_contain_text("Chunking")
+
+
 def test_another_language_keeps_the_clock(visit: OpenPage) -> None:
     opened = visit("/?source=own&ask=How+do+I+return+something%3F")
     page = opened.page
