@@ -118,6 +118,7 @@ def test_a_toggle_redraws_the_race_at_once_and_without_a_flash(
     visit: OpenPage, start_app: Callable[..., Any], tmp_path: Path, chromium: Any
 ) -> None:
     page = visit("/").page
+    page.locator(".race[data-run-id]").wait_for()
     page.evaluate(FIND_RACE)
     ours = rounds_ms(page)
     script = tmp_path / "bare.py"
