@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from core.errors import InputError, UnknownName
-from core.plan import LlmStep, Plan, ShowStep, Speculate, Step, WorkKind, WorkStep
+from core.plan import Input, LlmStep, Plan, ShowStep, Speculate, Step, WorkKind, WorkStep
 from core.profiles import Setting
 from core.scenarios import Scenario
 from core.text import Note
@@ -164,6 +164,23 @@ def retrieved(plan: Plan) -> frozenset[str]:
         if s.work is WorkKind.SEARCH or passed:
             found.update(s.gives)
     return frozenset(found)
+
+
+def update_found(plan: Plan, change: Callable[[Input], Input]) -> Plan:
+    """The plan with each input of a prompt that a search has found passed through `change`."""
+    found = retrieved(plan)
+
+    def changed(step: LlmStep) -> LlmStep:
+        signature = step.signature
+        inputs = tuple(change(i) if i.value in found else i for i in signature.inputs)
+        return replace(step, signature=replace(signature, inputs=inputs))
+
+    return update_llm(plan, changed)
+
+
+def tighter(own: int | None, limit: int) -> int:
+    """The tighter of a limit that is there already, None for none, and a new one."""
+    return limit if own is None else min(own, limit)
 
 
 def external_searches(plan: Plan) -> tuple[WorkStep, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from core.plan import LlmStep, Plan, Step, WorkKind, WorkStep
-from core.rewrite import Context, NotApplicable, retrieved
+from core.plan import Plan, WorkKind, WorkStep
+from core.rewrite import Context, NotApplicable, update_found
 from core.scenarios import Scenario
 from core.text import Note
 
@@ -33,17 +33,9 @@ def rewrite(plan: Plan, _: Params, context: Context) -> Plan | NotApplicable:
         gives=(FILTER,),
         when=searches[0].when,
     )
-    found = retrieved(plan)
-    changed: list[Step] = [picked, *(_narrowed(s, found) for s in plan.llm_steps)]
-    changed += [replace(s, reads=(*s.reads, FILTER), scope=share) for s in searches]
-    return plan.with_steps(*changed)
-
-
-def _narrowed(step: LlmStep, found: frozenset[str]) -> LlmStep:
-    inputs = tuple(
-        replace(i, same_category=True) if i.value in found else i for i in step.signature.inputs
-    )
-    return replace(step, signature=replace(step.signature, inputs=inputs))
+    filtered = (replace(s, reads=(*s.reads, FILTER), scope=share) for s in searches)
+    narrowed = update_found(plan, lambda i: replace(i, same_category=True))
+    return narrowed.with_steps(picked, *filtered)
 
 
 def category_share(scenario: Scenario) -> float:

@@ -22,7 +22,7 @@ def draw(setting: Setting) -> None:
     heads = [tr(f"catalogue.{part}") for part in ("claim", "claimed", "here", "why", "source")]
     head = "".join(f"<th scope='col'>{escaped(h)}</th>" for h in heads)
     rows = "".join(_row(found) for found in _found(setting))
-    body = f"<table><tr>{head}</tr>{rows}</table>"
+    body = f"<table class='stacked'><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
     draw_html(f"<div class='catalogue claims scroll'>{body}</div>", "catalogue")
 
 
